@@ -1,0 +1,82 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The floor plan. Imports point down; Tests/HouseTests holds this table against the `import` lines.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+func floor(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func ground(_ name: String, libraries: [String] = []) -> Target {
+    .target(name: name, linkerSettings: libraries.map { .linkedLibrary($0) })
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "cutover",
+    products: [.executable(name: "cutover", targets: ["cutover"])],
+    targets: [
+        // Edge
+        .executableTarget(name: "cutover", dependencies: ["CutoverCLI"], swiftSettings: strict),
+        floor(
+            "CutoverCLI",
+            [
+                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "ContentCoding", "Comparison", "Rollout",
+                "Routing", "Journal", "Telemetry", "CCurl", "CLinux",
+            ]),
+        floor("Demo", ["ControlPlane", "Gateway", "Configuration", "Rollout", "Comparison", "CSQLite", "CCurl", "CLinux"]),
+        // Control plane
+        floor("ControlPlane", ["Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
+        // Data plane
+        floor(
+            "Gateway",
+            [
+                "Configuration", "ContentCoding", "Comparison", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry",
+                "COpenSSL", "CLinux",
+            ]),
+        floor("Configuration", ["Rollout", "Routing", "Comparison", "CYAML"]),
+        // Stores and codings
+        floor("StoreSQLite", ["Journal", "Rollout", "CSQLite", "CLinux"]),
+        floor("ContentCoding", ["CCompress"]),
+        // Pure floors: the standard library only
+        floor("HTTPWire"),
+        floor("Routing"),
+        floor("Rollout"),
+        floor("Comparison"),
+        floor("Journal", ["Rollout"]),
+        floor("Telemetry"),
+        // Ground: module maps and shims
+        ground("CLinux"),
+        ground("CSQLite", libraries: ["sqlite3"]),
+        ground("CYAML", libraries: ["yaml"]),
+        ground("CCompress", libraries: ["z", "brotlidec"]),
+        ground("CCurl", libraries: ["curl"]),
+        ground("COpenSSL", libraries: ["crypto"]),
+        // Tests
+        tests("HTTPWireTests", ["HTTPWire"]),
+        tests("RoutingTests", ["Routing"]),
+        tests("RolloutTests", ["Rollout"]),
+        tests("ComparisonTests", ["Comparison"]),
+        tests("JournalTests", ["Journal", "Rollout"]),
+        tests("TelemetryTests", ["Telemetry"]),
+        tests("StoreSQLiteTests", ["StoreSQLite", "Journal", "Rollout", "CSQLite"]),
+        tests("ContentCodingTests", ["ContentCoding"]),
+        tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
+        tests("GatewayTests", ["Gateway", "Configuration", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
+        tests("ControlPlaneTests", ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
+        tests("CutoverCLITests", ["CutoverCLI"]),
+        tests("HouseTests", []),
+    ],
+    cLanguageStandard: .c11
+)

@@ -1,0 +1,128 @@
+#pragma once
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+// Glibc's module does not expose epoll, eventfd or accept4 (they hide behind _GNU_SOURCE or enumerations).
+// Every call returns its result, or -errno.
+static inline long clinux_result(long r) { return r < 0 ? -errno : r; }
+
+static inline int clinux_epoll_create(void) { return (int)clinux_result(epoll_create1(EPOLL_CLOEXEC)); }
+static inline int clinux_epoll_add(int ep, int fd, uint32_t events, uint64_t tag) {
+    struct epoll_event ev = {.events = events, .data = {.u64 = tag}};
+    return (int)clinux_result(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev));
+}
+static inline int clinux_epoll_remove(int ep, int fd) {
+    struct epoll_event ev = {0};
+    return (int)clinux_result(epoll_ctl(ep, EPOLL_CTL_DEL, fd, &ev));
+}
+static inline int clinux_epoll_wait(int ep, struct epoll_event *ev, int n, int ms) {
+    return (int)clinux_result(epoll_wait(ep, ev, n, ms));
+}
+// struct epoll_event is packed on x86-64 and has a union: read it here.
+static inline uint32_t clinux_event_mask(const struct epoll_event *ev, int i) { return ev[i].events; }
+static inline uint64_t clinux_event_tag(const struct epoll_event *ev, int i) { return ev[i].data.u64; }
+
+static inline int clinux_eventfd(void) { return (int)clinux_result(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)); }
+static inline void clinux_eventfd_signal(int fd) {
+    uint64_t one = 1;
+    while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {}
+}
+static inline void clinux_eventfd_drain(int fd) {
+    uint64_t count;
+    while (read(fd, &count, sizeof count) < 0 && errno == EINTR) {}
+}
+
+static inline long clinux_recv(int fd, void *p, size_t n) { return clinux_result(recv(fd, p, n, 0)); }
+static inline long clinux_send(int fd, const void *p, size_t n) { return clinux_result(send(fd, p, n, MSG_NOSIGNAL)); }
+static inline long clinux_send2(int fd, const void *p, size_t n, const void *q, size_t m) {
+    struct iovec parts[2] = {{(void *)p, n}, {(void *)q, m}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    return clinux_result(sendmsg(fd, &message, MSG_NOSIGNAL));
+}
+
+static inline void clinux_no_delay(int fd) {
+    int one = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+}
+// Accepts one connection; `peer` receives its address.
+static inline int clinux_accept(int fd, struct sockaddr_storage *peer) {
+    socklen_t size = sizeof *peer;
+    int c = accept4(fd, (struct sockaddr *)peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (c < 0) return -errno;
+    clinux_no_delay(c);
+    return c;
+}
+static inline int clinux_listen(const struct sockaddr *address, socklen_t size, int backlog, int reuse_port) {
+    int one = 1, fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -errno;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (reuse_port) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
+    if (bind(fd, address, size) < 0 || listen(fd, backlog) < 0) {
+        int e = errno;
+        close(fd);
+        return -e;
+    }
+    return fd;
+}
+// Starts a non-blocking connect; success means "begun", the outcome shows when the socket becomes writable.
+static inline int clinux_connect(const struct sockaddr *address, socklen_t size) {
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -errno;
+    if (connect(fd, address, size) < 0 && errno != EINPROGRESS) {
+        int e = errno;
+        close(fd);
+        return -e;
+    }
+    clinux_no_delay(fd);
+    return fd;
+}
+static inline int clinux_socket_error(int fd) {
+    int e = 0;
+    socklen_t n = sizeof e;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &n) < 0) return errno;
+    return e;
+}
+static inline int clinux_local_port(int fd) {
+    struct sockaddr_storage a;
+    socklen_t n = sizeof a;
+    if (getsockname(fd, (struct sockaddr *)&a, &n) < 0) return -errno;
+    if (a.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&a)->sin6_port);
+    return ntohs(((struct sockaddr_in *)&a)->sin_port);
+}
+// Numeric host of a peer; returns its length or 0.
+static inline int clinux_host_text(const struct sockaddr_storage *a, char *out, int capacity) {
+    const void *from = a->ss_family == AF_INET6 ? (const void *)&((const struct sockaddr_in6 *)a)->sin6_addr
+                                                : (const void *)&((const struct sockaddr_in *)a)->sin_addr;
+    if (!inet_ntop(a->ss_family, from, out, (socklen_t)capacity)) return 0;
+    return (int)strlen(out);
+}
+
+static inline uint64_t clinux_monotonic_nanoseconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+static inline int64_t clinux_wall_milliseconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}

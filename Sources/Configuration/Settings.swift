@@ -1,0 +1,167 @@
+package import Comparison
+package import Rollout
+package import Routing
+
+/// The whole configuration as values: what `cutover.yaml`, the plan and the flags came to.
+package struct Settings: Sendable {
+    package var listeners: [ListenerSettings] = [ListenerSettings(address: "127.0.0.1:8080")]
+    package var admin = ListenerSettings(address: "127.0.0.1:9900")
+    /// Directory of the embedded store and the tokens.
+    package var dataDirectory = "./cutover-data"
+    package var store = StoreSettings.sqlite
+    /// Event loops; nil is `auto`, one a processor.
+    package var workers: Int?
+    package var user = UserSettings()
+    package var legacy = BackendSettings()
+    package var new = BackendSettings()
+    package var timeouts = TimeoutSettings()
+    package var limits = LimitSettings()
+    package var routes: [Route] = []
+    package var shadow = ShadowSettings()
+    package var writes = WriteSettings()
+    package var fallback = FallbackSettings()
+    package var plan: Plan?
+    /// Path of the plan's file, for messages.
+    package var planPath: String?
+    /// False hides the `Cutover-` answer headers.
+    package var expose = true
+
+    package init() {}
+
+    package func backend(_ side: Side) -> BackendSettings { side == .legacy ? legacy : new }
+}
+
+package struct ListenerSettings: Sendable, Equatable {
+    /// `host:port`; `[::1]:8080` for IPv6; port 0 picks a free one.
+    package var address: String
+    package var tls: TLSListenerSettings?
+
+    package init(address: String, tls: TLSListenerSettings? = nil) {
+        self.address = address
+        self.tls = tls
+    }
+}
+
+package struct TLSListenerSettings: Sendable, Equatable {
+    package var certificateFile: String
+    package var keyFile: String
+    package var clientCAFile: String?
+
+    package init(certificateFile: String, keyFile: String, clientCAFile: String?) {
+        self.certificateFile = certificateFile
+        self.keyFile = keyFile
+        self.clientCAFile = clientCAFile
+    }
+}
+
+package enum StoreSettings: Sendable, Equatable {
+    case sqlite
+    case postgresql(url: String)
+}
+
+package struct UserSettings: Sendable {
+    /// The first source that yields an id wins.
+    package var from: [UserSource] = [.header("X-User-Id")]
+    package var anonymous = AnonymousPolicy.legacy
+    package var algorithm = BucketingAlgorithm.murmur3
+    package var salt = "cutover"
+
+    package init() {}
+}
+
+package enum AnonymousPolicy: Sendable, Equatable {
+    case legacy
+    /// Split anonymous requests by this header's value.
+    case hash(header: String)
+}
+
+package struct BackendSettings: Sendable, Equatable {
+    /// Scheme, `http` or `https`.
+    package var scheme = "http"
+    package var host = ""
+    package var port: UInt16 = 80
+    /// Path prefix of the URL without a trailing slash; put in front of every target.
+    package var pathPrefix = ""
+    package var connectTimeoutMilliseconds: Int64 = 1000
+    package var timeoutMilliseconds: Int64 = 10_000
+    /// Connections a backend, over all workers.
+    package var maxConnections = 256
+    package var tls: TLSBackendSettings?
+
+    package init() {}
+}
+
+package struct TLSBackendSettings: Sendable, Equatable {
+    package var verify = true
+    package var caFile: String?
+    package var serverName: String?
+
+    package init() {}
+}
+
+package struct TimeoutSettings: Sendable, Equatable {
+    package var clientIdleMilliseconds: Int64 = 75_000
+    package var headMilliseconds: Int64 = 10_000
+    package var bodyMilliseconds: Int64 = 30_000
+    package var drainMilliseconds: Int64 = 30_000
+
+    package init() {}
+}
+
+/// Limits on what a client may send (contract §8).
+package struct LimitSettings: Sendable, Equatable {
+    package var targetBytes = 8 * 1024
+    package var headerLineBytes = 16 * 1024
+    package var headerBytes = 64 * 1024
+    package var headerLines = 200
+    /// Client connections, over all workers.
+    package var connections = 50_000
+
+    package init() {}
+}
+
+package struct ShadowSettings: Sendable {
+    /// Share of users whose reads are shadowed, in hundredths of a percent (10000 = all).
+    package var shareHundredths = 10_000
+    package var comparison = ComparisonRules()
+    /// Header names, lower case, that count in the comparison.
+    package var headers: [String] = ["content-type"]
+    package var bodyMaxBytes = 1 << 20
+    package var inFlightMax = 256
+    package var recheckAfterMilliseconds: Int64 = 1000
+    package var keepValues = false
+
+    package init() {}
+}
+
+package struct WriteSettings: Sendable, Equatable {
+    package var bodyMaxBytes = 8 << 20
+    package var retryMinMilliseconds: Int64 = 100
+    package var retryMaxMilliseconds: Int64 = 30_000
+    /// True: the client's answer waits for both legs.
+    package var answersAfterBoth = false
+    /// How long a first answer is kept for replay.
+    package var idempotencyRetentionMilliseconds: Int64 = 24 * 3_600_000
+
+    package init() {}
+}
+
+package struct FallbackSettings: Sendable, Equatable {
+    package var onConnect = true
+    package var onTimeout = true
+    package var on5xx = true
+    package var on404 = true
+    package var breaker = BreakerSettings()
+
+    package init() {}
+}
+
+package struct BreakerSettings: Sendable, Equatable {
+    /// Share of failed requests, 0...1, that opens the breaker.
+    package var errorRatio = 0.5
+    package var windowMilliseconds: Int64 = 10_000
+    package var minRequests = 20
+    package var openForMilliseconds: Int64 = 5000
+
+    package init() {}
+}

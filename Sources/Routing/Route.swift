@@ -1,0 +1,51 @@
+/// What the gateway does with requests that a route matches.
+package enum RouteKind: String, Sendable, CaseIterable {
+    case read, write, legacy, new, split
+}
+
+/// One entry of `routes`: a pattern and what to do with what it matches.
+package struct Route: Sendable {
+    package var pattern: RoutePattern
+    package var kind: RouteKind
+    /// JSON pointer of the user id in the body (text form, RFC 6901).
+    package var user: String?
+    package var record: String?
+    package var revision: String?
+    package var idempotencyKey: String?
+    /// JSON pointer of the array of a batch; record and revision are then relative to each item.
+    package var items: String?
+    /// True: conditional headers go to the second leg too (`conditionals: keep`).
+    package var keepsConditionals = false
+
+    package init(pattern: RoutePattern, kind: RouteKind) {
+        self.pattern = pattern
+        self.kind = kind
+    }
+}
+
+/// Where a user id may come from.
+package enum UserSource: Sendable, Equatable {
+    case header(String)
+    case cookie(String)
+    case query(String)
+    case path(PathPattern)
+    case basic
+    case jwt(JWTSource)
+}
+
+/// A JSON Web Token as the source of a user id.
+package struct JWTSource: Sendable, Equatable {
+    package enum Algorithm: String, Sendable { case hs256, rs256, es256 }
+    package var header: String
+    package var claim: String
+    package var algorithm: Algorithm
+    /// File of the shared secret (hs256) or the PEM public key (rs256, es256).
+    package var keyFile: String
+
+    package init(header: String, claim: String, algorithm: Algorithm, keyFile: String) {
+        self.header = header
+        self.claim = claim
+        self.algorithm = algorithm
+        self.keyFile = keyFile
+    }
+}

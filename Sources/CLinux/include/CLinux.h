@@ -1,7 +1,4 @@
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -63,14 +60,8 @@ static inline void clinux_no_delay(int fd) {
     int one = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 }
-// Accepts one connection; `peer` receives its address.
-static inline int clinux_accept(int fd, struct sockaddr_storage *peer) {
-    socklen_t size = sizeof *peer;
-    int c = accept4(fd, (struct sockaddr *)peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (c < 0) return -errno;
-    clinux_no_delay(c);
-    return c;
-}
+// Accepts one connection, non-blocking and without delay; `peer` receives its address.
+int clinux_accept(int fd, struct sockaddr_storage *peer);
 static inline int clinux_listen(const struct sockaddr *address, socklen_t size, int backlog, int reuse_port) {
     int one = 1, fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return -errno;

@@ -1,0 +1,212 @@
+import CLinux
+import Synchronization
+
+/// One epoll instance driven by one thread, and the executor of the tasks that live on it, so that `async` code runs
+/// on that very thread, next to its sockets.
+///
+/// Everything but `enqueue`, `execute` and `stop` is confined to the loop's thread.
+package final class EventLoop: TaskExecutor, @unchecked Sendable {
+    private struct Slot {
+        var channel: Unmanaged<Channel>?
+        var generation: UInt32
+    }
+
+    /// Work that other threads hand in.
+    private struct Inbox: ~Copyable {
+        var jobs: [UnownedJob] = []
+        var actions: [@Sendable () -> Void] = []
+    }
+
+    private let epoll: Int32
+    private let wakeup: Int32
+    private var jobs = JobQueue()
+    private let inbox = Mutex(Inbox())
+    /// False while the loop is known to look at its inbox before it sleeps: then nobody needs to wake it.
+    private let inboxSignalled = Atomic<Bool>(false)
+    private nonisolated(unsafe) var thread: pthread_t?
+    private var stopping = false
+
+    private var slots: [Slot] = []
+    private var freeSlots: [Int] = []
+    private var graveyard: [Channel] = []
+    private var wheel: DeadlineWheel
+    private var timers = TimerHeap()
+    /// Milliseconds of the monotonic clock, refreshed once per turn of the loop.
+    private(set) var now: UInt64
+    /// Blocks of connection buffers between uses.
+    let blocks = BlockPool()
+    /// State of this loop's random numbers (request ids, jitter); never for secrets.
+    var random = LoopRandom()
+
+    private static let wakeupTag = UInt64.max
+
+    package init() {
+        epoll = clinux_epoll_create()
+        wakeup = clinux_eventfd()
+        precondition(epoll >= 0 && wakeup >= 0, "cannot create an epoll instance: out of descriptors")
+        now = clinux_monotonic_nanoseconds() / 1_000_000
+        wheel = DeadlineWheel(now: now)
+        _ = clinux_epoll_add(epoll, wakeup, EPOLLIN.rawValue, EventLoop.wakeupTag)
+    }
+
+    deinit {
+        close(epoll)
+        close(wakeup)
+    }
+
+    // MARK: From any thread
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        if isCurrent {
+            jobs.append(job)
+        } else {
+            inbox.withLock { $0.jobs.append(job) }
+            signal()
+        }
+    }
+
+    /// Runs `action` on the loop's thread in one of its next turns.
+    package func execute(_ action: @escaping @Sendable () -> Void) {
+        inbox.withLock { $0.actions.append(action) }
+        signal()
+    }
+
+    /// Makes `run` return after the current turn.
+    package func stop() { execute { [unowned self] in self.stopping = true } }
+
+    private var isCurrent: Bool {
+        guard let thread else { return false }
+        return pthread_equal(pthread_self(), thread) != 0
+    }
+
+    private func signal() {
+        if !inboxSignalled.exchange(true, ordering: .acquiringAndReleasing) { clinux_eventfd_signal(wakeup) }
+    }
+
+    private func drainInbox() {
+        clinux_eventfd_drain(wakeup)
+        inboxSignalled.store(false, ordering: .sequentiallyConsistent)
+        var actions: [@Sendable () -> Void] = []
+        inbox.withLock { inbox in
+            for job in inbox.jobs { jobs.append(job) }
+            inbox.jobs.removeAll(keepingCapacity: true)
+            swap(&actions, &inbox.actions)
+        }
+        for action in actions { action() }
+    }
+
+    // MARK: Channels
+
+    func add(_ channel: Channel) {
+        let index: Int
+        if let free = freeSlots.popLast() {
+            index = free
+        } else {
+            index = slots.count
+            slots.append(Slot(channel: nil, generation: 0))
+        }
+        slots[index].channel = Unmanaged.passRetained(channel)
+        channel.slot = index
+        let tag = UInt64(slots[index].generation) << 32 | UInt64(index)
+        let events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        _ = clinux_epoll_add(epoll, channel.fd, events, tag)
+    }
+
+    /// Closes the descriptor now. Events of this batch that still name it are recognised by their generation.
+    func close(_ channel: Channel) {
+        let index = channel.slot
+        guard index >= 0 else { return }
+        channel.slot = -1
+        channel.deadline = 0
+        channel.wheelTick = 0
+        close(channel.fd)
+        slots[index].generation &+= 1
+        if let held = slots[index].channel { graveyard.append(held.takeRetainedValue()) }
+        slots[index].channel = nil
+        freeSlots.append(index)
+    }
+
+    private func close(_ descriptor: Int32) { _ = CLinux.close(descriptor) }
+
+    /// Calls `channel.timedOut()` in `milliseconds`, to about 32 ms; replaces an earlier deadline.
+    @inline(__always)
+    func setDeadline(_ channel: Channel, _ milliseconds: Int64) {
+        let deadline = now &+ UInt64(milliseconds)
+        channel.deadline = deadline
+        let tick = DeadlineWheel.tick(of: deadline)
+        if channel.wheelTick == 0 || tick < channel.wheelTick { schedule(channel, tick) }
+    }
+
+    private func schedule(_ channel: Channel, _ tick: UInt64) {
+        guard channel.slot >= 0 else { return }
+        let entry = DeadlineWheel.Entry(slot: channel.slot, generation: slots[channel.slot].generation)
+        channel.wheelTick = wheel.insert(entry, tick: tick)
+    }
+
+    // MARK: Timers
+
+    /// Runs `action` on this loop after `milliseconds`.
+    func schedule(after milliseconds: Int64, _ action: @escaping () -> Void) {
+        timers.add(due: now &+ UInt64(max(0, milliseconds)), action)
+    }
+
+    /// Suspends the task for `milliseconds`.
+    func sleep(_ milliseconds: Int64) async {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            schedule(after: milliseconds) { continuation.resume() }
+        }
+    }
+
+    // MARK: The loop
+
+    /// Drives the loop on the calling thread until `stop()`.
+    package func run() {
+        thread = pthread_self()
+        let executor = asUnownedTaskExecutor()
+        let capacity: Int32 = 256
+        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: Int(capacity))
+        defer { events.deallocate() }
+        while !stopping {
+            while let job = jobs.popFirst() { job.runSynchronously(on: executor) }
+            if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
+            let count = clinux_epoll_wait(epoll, events, capacity, timeout())
+            now = clinux_monotonic_nanoseconds() / 1_000_000
+            for i in 0..<max(0, count) { dispatch(clinux_event_tag(events, i), clinux_event_mask(events, i)) }
+            runTimers()
+        }
+        thread = nil
+    }
+
+    private func dispatch(_ tag: UInt64, _ mask: UInt32) {
+        if tag == EventLoop.wakeupTag { return drainInbox() }
+        let index = Int(tag & 0xffff_ffff)
+        guard index < slots.count, slots[index].generation == UInt32(tag >> 32), let held = slots[index].channel else { return }
+        held._withUnsafeGuaranteedRef { $0.ready(mask) }
+    }
+
+    private func timeout() -> Int32 {
+        if jobs.count > 0 { return 0 }
+        var wait: UInt64 = 60_000
+        if let first = wheel.wait(from: now) { wait = min(wait, first) }
+        if let first = timers.earliest { wait = min(wait, first > now ? first - now : 0) }
+        return Int32(wait)
+    }
+
+    private func runTimers() {
+        while let action = timers.popDue(now) { action() }
+        wheel.advance(to: now) { entry, tick, wheel in
+            guard slots[entry.slot].generation == entry.generation, let held = slots[entry.slot].channel else { return }
+            let channel = held.takeUnretainedValue()
+            guard channel.wheelTick == tick else { return }
+            channel.wheelTick = 0
+            if channel.deadline == 0 { return }
+            if channel.deadline <= now {
+                channel.deadline = 0
+                channel.timedOut()
+            } else {
+                channel.wheelTick = wheel.insert(entry, tick: DeadlineWheel.tick(of: channel.deadline))
+            }
+        }
+    }
+}

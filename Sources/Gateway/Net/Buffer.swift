@@ -1,0 +1,177 @@
+import CLinux
+
+/// Fixed-size memory blocks between uses, so that an idle connection holds none. One per loop.
+final class BlockPool {
+    static let blockSize = 16 * 1024
+    /// Bytes past a buffer's capacity that may be read (not used) by code that looks at eight bytes at once.
+    static let slack = 8
+    /// More free blocks than this go back to the allocator.
+    private static let keep = 512
+    private var free: [UnsafeMutablePointer<UInt8>] = []
+
+    func take() -> UnsafeMutablePointer<UInt8> {
+        free.popLast() ?? .allocate(capacity: BlockPool.blockSize + BlockPool.slack)
+    }
+
+    func give(_ block: UnsafeMutablePointer<UInt8>) {
+        if free.count < BlockPool.keep { free.append(block) } else { block.deallocate() }
+    }
+
+    deinit { for block in free { block.deallocate() } }
+}
+
+/// A flat byte buffer with a read and a write position. It takes a block of its loop's pool when it first needs room
+/// and gives it back through `releaseIfEmpty`. Confined to its loop's thread.
+final class Buffer {
+    private(set) var base: UnsafeMutablePointer<UInt8>
+    private(set) var capacity = 0
+    private(set) var start = 0
+    private(set) var end = 0
+    private let pool: BlockPool
+
+    /// Stands for "no memory": never written, readable for the slack.
+    private nonisolated(unsafe) static let nothing: UnsafeMutablePointer<UInt8> = {
+        let p = UnsafeMutablePointer<UInt8>.allocate(capacity: BlockPool.slack)
+        p.initialize(repeating: 0, count: BlockPool.slack)
+        return p
+    }()
+
+    init(pool: BlockPool) {
+        self.pool = pool
+        base = Buffer.nothing
+    }
+
+    deinit { dispose() }
+
+    var count: Int { end &- start }
+    var isEmpty: Bool { start == end }
+    var free: Int { capacity &- end }
+    var readable: UnsafePointer<UInt8> { UnsafePointer(base + start) }
+    var writable: UnsafeMutablePointer<UInt8> { base + end }
+    var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: readable, count: count) }
+
+    private func dispose() {
+        if capacity == BlockPool.blockSize { pool.give(base) } else if capacity > 0 { base.deallocate() }
+        base = Buffer.nothing
+        capacity = 0
+    }
+
+    func clear() {
+        start = 0
+        end = 0
+    }
+
+    /// Gives the memory back when there is nothing in it.
+    func releaseIfEmpty() {
+        guard start == end, capacity > 0 else { return }
+        clear()
+        dispose()
+    }
+
+    @inline(__always)
+    func consume(_ n: Int) {
+        start &+= n
+        if start == end { clear() }
+    }
+
+    /// `n` bytes have been written at `writable`.
+    @inline(__always)
+    func produced(_ n: Int) { end &+= n }
+
+    /// Takes `n` bytes off the end.
+    func unappend(_ n: Int) { end &-= n }
+
+    @inline(__always)
+    func reserve(_ n: Int) {
+        if capacity &- end < n { makeRoom(n) }
+    }
+
+    private func makeRoom(_ n: Int) {
+        if start > 0 {
+            memmove(base, base + start, count)
+            end -= start
+            start = 0
+            if free >= n { return }
+        }
+        let needed = end + n
+        let bigger: UnsafeMutablePointer<UInt8>
+        let size: Int
+        if needed <= BlockPool.blockSize {
+            size = BlockPool.blockSize
+            bigger = pool.take()
+        } else {
+            size = max(needed, min(capacity * 2, capacity + (1 << 20)))
+            bigger = .allocate(capacity: size + BlockPool.slack)
+        }
+        memcpy(bigger, base, end)
+        dispose()
+        base = bigger
+        capacity = size
+    }
+
+    /// Removes `n` bytes that follow the first `offset` readable ones.
+    func cut(after offset: Int, _ n: Int) {
+        guard n > 0 else { return }
+        let from = base + start + offset
+        let rest = count - offset - n
+        if rest > 0 { memmove(from, from + n, rest) }
+        end -= n
+    }
+
+    @inline(__always)
+    func append(_ p: UnsafePointer<UInt8>, _ n: Int) {
+        reserve(n)
+        memcpy(base + end, p, n)
+        end &+= n
+    }
+
+    @inline(__always)
+    func append(_ s: StaticString) { append(s.utf8Start, s.utf8CodeUnitCount) }
+
+    func append(_ bytes: [UInt8]) {
+        bytes.withUnsafeBufferPointer { if let p = $0.baseAddress { append(p, $0.count) } }
+    }
+
+    func append(_ string: String) {
+        var string = string
+        string.withUTF8 { if let p = $0.baseAddress { append(p, $0.count) } }
+    }
+
+    func append(byte: UInt8) {
+        reserve(1)
+        base[end] = byte
+        end &+= 1
+    }
+
+    func append(decimal value: Int) {
+        reserve(20)
+        var digits = 1
+        var rest = value
+        while rest >= 10 {
+            rest /= 10
+            digits &+= 1
+        }
+        rest = value
+        var i = digits &- 1
+        while i >= 0 {
+            base[end &+ i] = UInt8(truncatingIfNeeded: 48 &+ rest % 10)
+            rest /= 10
+            i &-= 1
+        }
+        end &+= digits
+    }
+
+    /// Sixteen lower-case hexadecimal digits.
+    func append(hex value: UInt64) {
+        reserve(16)
+        var shift: UInt64 = 64
+        var i = end
+        while shift > 0 {
+            shift &-= 4
+            let digit = UInt8(truncatingIfNeeded: (value >> shift) & 15)
+            base[i] = digit < 10 ? 48 &+ digit : 87 &+ digit
+            i &+= 1
+        }
+        end &+= 16
+    }
+}

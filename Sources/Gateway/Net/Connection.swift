@@ -1,0 +1,252 @@
+import CLinux
+import HTTPWire
+
+/// A socket whose reads and writes suspend the calling task when the kernel says EAGAIN.
+///
+/// Edge-triggered: the flags say when a system call is worth trying, so that a short read is not followed by a second
+/// one just to see EAGAIN. Confined to its loop's thread; one reader and one writer at a time.
+final class Connection: Channel {
+    let input: Buffer
+    let output: Buffer
+    let head: MessageHead
+    /// A pooled connection that has carried a request before: its peer may have closed it meanwhile.
+    var reused = false
+    /// The first byte went out, so the connect succeeded.
+    private(set) var isConnected: Bool
+    private(set) var hungUp = false
+    /// The backend connection that works for this client: given up when the client goes away.
+    var partner: Connection?
+    /// Called when something happens while the connection is `isIdle`: pooled connections close themselves here.
+    var onIdleEvent: (() -> Void)?
+    /// In a pool, with no task waiting for it.
+    var isIdle = false
+
+    private unowned(unsafe) let loop: EventLoop
+    private var canRead: Bool
+    private var canWrite: Bool
+    private var reader: UnsafeContinuation<Void, Never>?
+    private var writer: UnsafeContinuation<Void, Never>?
+    private var interruption: IOFailure?
+
+    /// - Parameter connecting: the descriptor's connect is still under way: the first write waits for it.
+    init(fd: Int32, loop: EventLoop, limits: WireLimits, connecting: Bool) {
+        self.loop = loop
+        input = Buffer(pool: loop.blocks)
+        output = Buffer(pool: loop.blocks)
+        head = MessageHead(limits: limits)
+        canRead = !connecting
+        canWrite = !connecting
+        isConnected = !connecting
+        super.init(fd: fd)
+        loop.add(self)
+    }
+
+    var isOpen: Bool { slot >= 0 }
+
+    func close() {
+        partner = nil
+        onIdleEvent = nil
+        if isOpen { loop.close(self) }
+        interrupt(.aborted)
+    }
+
+    // MARK: Loop side
+
+    override func ready(_ events: UInt32) {
+        let broken = events & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
+        if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 || broken { canRead = true }
+        if events & EPOLLOUT.rawValue != 0 || broken { canWrite = true }
+        if events & EPOLLRDHUP.rawValue != 0 || broken { hungUp = true }
+        if canWrite { resumeWriter() }
+        if canRead, !resumeReader() {
+            if isIdle { onIdleEvent?() }
+            if let partner, isGone { partner.interrupt(.aborted) }
+        }
+    }
+
+    /// The peer has closed and left nothing unread: like nginx, a client that half-closes while it waits is taken for gone.
+    var isGone: Bool {
+        guard hungUp else { return false }
+        var byte: UInt8 = 0
+        return recv(fd, &byte, 1, Int32(MSG_PEEK.rawValue) | Int32(MSG_DONTWAIT.rawValue)) <= 0
+    }
+
+    override func timedOut() {
+        if isIdle { onIdleEvent?() } else { interrupt(.timeout) }
+    }
+
+    /// Makes the waiting read or write fail with `failure`.
+    func interrupt(_ failure: IOFailure) {
+        guard reader != nil || writer != nil else { return }
+        interruption = failure
+        _ = resumeReader()
+        resumeWriter()
+    }
+
+    @inline(__always)
+    private func resumeReader() -> Bool {
+        guard let task = reader else { return false }
+        reader = nil
+        task.resume()
+        return true
+    }
+
+    @inline(__always)
+    private func resumeWriter() {
+        guard let task = writer else { return }
+        writer = nil
+        task.resume()
+    }
+
+    // MARK: Task side
+
+    /// Reads at least one more byte into `input`.
+    /// - Parameter timeout: milliseconds.
+    @inline(__always)
+    func fill(timeout: Int64) async throws(IOFailure) {
+        while true {
+            if try receive() { return }
+            loop.setDeadline(self, timeout)
+            await withUnsafeContinuation { reader = $0 }
+            deadline = 0
+            if let failure = takeInterruption() { throw failure }
+        }
+    }
+
+    /// Waits until the peer has sent something, without holding memory for it meanwhile.
+    @inline(__always)
+    func waitReadable(timeout: Int64) async throws(IOFailure) {
+        if canRead { return }
+        input.releaseIfEmpty()
+        output.releaseIfEmpty()
+        loop.setDeadline(self, timeout)
+        await withUnsafeContinuation { reader = $0 }
+        deadline = 0
+        if let failure = takeInterruption() { throw failure }
+    }
+
+    /// Nothing has arrived and the peer has not hung up: fit for the next request.
+    var isQuiet: Bool { isOpen && !canRead && !hungUp }
+
+    /// One attempt to read; false means EAGAIN.
+    @inline(__always)
+    private func receive() throws(IOFailure) -> Bool {
+        guard canRead, isOpen else {
+            if !isOpen { throw .aborted }
+            return false
+        }
+        input.reserve(2048)
+        let want = input.free
+        let n = clinux_recv(fd, input.writable, want)
+        if n > 0 {
+            input.produced(n)
+            if n < want && !hungUp { canRead = false }
+            return true
+        }
+        if n == 0 { throw .closed }
+        if n == -Int(EAGAIN) || n == -Int(EINTR) {
+            canRead = n == -Int(EINTR)
+            return false
+        }
+        throw isConnected ? .reset : .refused
+    }
+
+    /// Writes all of `output`.
+    @inline(__always)
+    func flush(timeout: Int64) async throws(IOFailure) {
+        try await write(output, output.count, timeout: timeout)
+    }
+
+    /// Writes and consumes the first `count` bytes of a buffer.
+    @inline(__always)
+    func write(_ buffer: Buffer, _ count: Int, timeout: Int64) async throws(IOFailure) {
+        var left = count
+        while left > 0 {
+            let n = try send(buffer.readable, left)
+            if n > 0 {
+                buffer.consume(n)
+                left &-= n
+            } else {
+                try await waitWritable(timeout)
+            }
+        }
+    }
+
+    /// Writes `output` and then the first `count` bytes of `body`, together where the kernel takes them.
+    @inline(__always)
+    func flush(with body: Buffer, _ count: Int, timeout: Int64) async throws(IOFailure) {
+        if !output.isEmpty, canWrite, isOpen, count > 0 {
+            let n = clinux_send2(fd, output.readable, output.count, body.readable, count)
+            if n > 0 {
+                isConnected = true
+                let fromHead = min(n, output.count)
+                if n < output.count &+ count { canWrite = false }
+                output.consume(fromHead)
+                body.consume(n &- fromHead)
+                if fromHead &+ count == n { return }
+                try await flush(timeout: timeout)
+                return try await write(body, count &- (n &- fromHead), timeout: timeout)
+            }
+        }
+        try await flush(timeout: timeout)
+        try await write(body, count, timeout: timeout)
+    }
+
+    /// Writes bytes that live elsewhere; the caller keeps them alive.
+    func write(bytes: UnsafeBufferPointer<UInt8>, timeout: Int64) async throws(IOFailure) {
+        guard let base = bytes.baseAddress else { return }
+        var done = 0
+        while done < bytes.count {
+            let n = try send(base + done, bytes.count - done)
+            if n > 0 { done += n } else { try await waitWritable(timeout) }
+        }
+    }
+
+    /// Waits until a write is worth trying.
+    func waitWritable(_ timeout: Int64) async throws(IOFailure) {
+        if canWrite { return }
+        loop.setDeadline(self, timeout)
+        await withUnsafeContinuation { writer = $0 }
+        deadline = 0
+        if let failure = takeInterruption() { throw failure }
+    }
+
+    /// Waits for a connect that is under way.
+    @inline(__always)
+    func finishConnecting(timeout: Int64) async throws(IOFailure) {
+        if isConnected { return }
+        try await waitWritable(timeout)
+        if clinux_socket_error(fd) != 0 { throw .refused }
+        isConnected = true
+    }
+
+    /// One attempt to send; 0 means EAGAIN.
+    @inline(__always)
+    private func send(_ p: UnsafePointer<UInt8>, _ count: Int) throws(IOFailure) -> Int {
+        guard canWrite, isOpen else {
+            if !isOpen { throw .aborted }
+            return 0
+        }
+        let n = clinux_send(fd, p, count)
+        if n >= 0 {
+            isConnected = true
+            if n < count { canWrite = false }
+            return n
+        }
+        if n == -Int(EAGAIN) || n == -Int(EINTR) {
+            canWrite = n == -Int(EINTR)
+            return 0
+        }
+        throw isConnected ? .reset : .refused
+    }
+
+    /// Says that no more will be sent, so that the peer sees the end before the descriptor closes.
+    func finishWriting() { _ = shutdown(fd, Int32(SHUT_WR)) }
+
+    @inline(__always)
+    private func takeInterruption() -> IOFailure? {
+        if interruption == nil { return nil }
+        defer { interruption = nil }
+        return interruption
+    }
+}

@@ -1,0 +1,136 @@
+import HTTPWire
+import Journal
+
+/// An answer that the gateway gives by itself: the one table from what went wrong to what the client sees.
+enum OwnAnswer {
+    case malformed(HeadFault)
+    case malformedBody
+    case requestTimeout
+    case bodyTooLarge(limit: Int)
+    case upstream(UpstreamFailure)
+    case staleRevision([StaleRevision], isBatch: Bool)
+    case keyReused
+    case keyRunning
+    case badWrite(String)
+    case journalUnavailable
+    case laneBusy
+
+    var status: Int {
+        switch self {
+        case .malformed(let fault): fault.status
+        case .malformedBody: 400
+        case .requestTimeout: 408
+        case .bodyTooLarge: 413
+        case .upstream(let failure):
+            switch failure {
+            case .timeout: 504
+            case .exhausted: 503
+            case .connect, .broken, .malformed, .clientGone: 502
+            }
+        case .staleRevision, .keyRunning: 409
+        case .keyReused: 422
+        case .badWrite: 400
+        case .journalUnavailable, .laneBusy: 503
+        }
+    }
+
+    /// Last part of the problem's `type`.
+    var kind: StaticString {
+        switch self {
+        case .malformed: "malformed-request"
+        case .malformedBody: "malformed-body"
+        case .requestTimeout: "request-timeout"
+        case .bodyTooLarge: "body-too-large"
+        case .upstream(let failure):
+            switch failure {
+            case .timeout: "backend-timeout"
+            case .exhausted: "backend-busy"
+            case .connect: "backend-unreachable"
+            case .broken, .clientGone: "backend-broke-off"
+            case .malformed: "backend-malformed-answer"
+            }
+        case .staleRevision: "stale-revision"
+        case .keyReused: "idempotency-key-reused"
+        case .keyRunning: "idempotency-key-running"
+        case .badWrite: "unusable-write"
+        case .journalUnavailable: "journal-unavailable"
+        case .laneBusy: "earlier-write-outstanding"
+        }
+    }
+
+    var detail: String {
+        switch self {
+        case .malformed(let fault): "\(fault.text)"
+        case .malformedBody: "the body's framing is broken"
+        case .requestTimeout: "the request did not arrive in time"
+        case .bodyTooLarge(let limit): "the body is larger than \(limit) bytes"
+        case .upstream(let failure):
+            switch failure {
+            case .timeout: "the backend did not answer in time"
+            case .exhausted: "every connection to the backend is busy"
+            case .connect: "the backend cannot be reached"
+            case .broken, .clientGone: "the backend broke the connection off"
+            case .malformed: "the backend's answer is not valid HTTP"
+            }
+        case .staleRevision: "the record has a newer revision: refresh, then write again"
+        case .keyReused: "this idempotency key was used for another request"
+        case .keyRunning: "a request with this idempotency key is still running"
+        case .badWrite(let problem): problem
+        case .journalUnavailable: "writes cannot be made durable at the moment; nothing was changed"
+        case .laneBusy: "an earlier write to the same record has not reached the backend yet; nothing was changed"
+        }
+    }
+
+    /// Seconds for `Retry-After`; nil where trying again is no use.
+    var retryAfter: Int? {
+        switch self {
+        case .keyRunning, .journalUnavailable, .laneBusy: 1
+        case .upstream(.exhausted): 1
+        default: nil
+        }
+    }
+
+    /// Members of the problem beyond those of RFC 9457.
+    var extraMembers: String {
+        guard case .staleRevision(let items, let isBatch) = self, let first = items.first else { return "" }
+        var text = ",\"current_revision\":\(first.current),\"received_revision\":\(first.received),\"action\":\"refresh\""
+        if isBatch {
+            text += ",\"items\":["
+            text += items.map {
+                "{\"record\":\(jsonString($0.record)),\"current_revision\":\($0.current),\"received_revision\":\($0.received)}"
+            }.joined(separator: ",")
+            text += "]"
+        }
+        return text
+    }
+}
+
+/// A JSON string literal (RFC 8259 §7).
+func jsonString(_ text: String) -> String {
+    var out = "\""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"": out += "\\\""
+        case "\\": out += "\\\\"
+        case "\n": out += "\\n"
+        case "\r": out += "\\r"
+        case "\t": out += "\\t"
+        default:
+            if scalar.value < 0x20 {
+                let digits = String(scalar.value, radix: 16)
+                out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                out.unicodeScalars.append(scalar)
+            }
+        }
+    }
+    return out + "\""
+}
+
+extension OwnAnswer {
+    /// The body of the answer: a problem document (RFC 9457) with the request's id.
+    func body(requestID: String) -> String {
+        "{\"type\":\"urn:cutover:problem/\(kind)\",\"title\":\(jsonString("\(StatusText.reason(status))")),\"status\":\(status),"
+            + "\"detail\":\(jsonString(detail)),\"request_id\":\(jsonString(requestID))\(extraMembers)}\n"
+    }
+}

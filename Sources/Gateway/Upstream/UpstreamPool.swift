@@ -1,0 +1,186 @@
+import CLinux
+import Configuration
+import HTTPWire
+import Rollout
+import Telemetry
+
+/// Keep-alive connections of one loop to one backend. Confined to its loop's thread.
+///
+/// Limit: `max_connections` ÷ workers; a request over it waits for a connection at most the connect time-out, in order
+/// of arrival, and then fails (`exhausted`). Idle connections are closed after a minute or when the backend closes them.
+final class UpstreamPool {
+    let side: Side
+    let breaker: Breaker
+    private let endpoint: Endpoint
+    private let loop: EventLoop
+    private let metrics: LoopMetrics
+    private let wireLimits: WireLimits
+    private let limit: Int
+    private let connectTimeout: Int64
+    let timeout: Int64
+    let pathPrefix: [UInt8]
+
+    private var idle: [Connection] = []
+    private var open = 0
+    private var rotation = 0
+    private var waiters = WaiterQueue()
+
+    /// Shorter than the idle time-out of common servers, so that most stale connections are ours to close.
+    private static let idleMilliseconds: Int64 = 50_000
+
+    init(side: Side, settings: BackendSettings, workers: Int, shared: SharedBackend, loop: EventLoop, metrics: LoopMetrics) {
+        self.side = side
+        self.loop = loop
+        self.metrics = metrics
+        endpoint = shared.endpoint
+        breaker = shared.breaker
+        limit = max(1, settings.maxConnections / max(1, workers))
+        connectTimeout = settings.connectTimeoutMilliseconds
+        timeout = settings.timeoutMilliseconds
+        pathPrefix = Array(settings.pathPrefix.utf8)
+        // A backend's head may be larger than what clients may send; its body is streamed.
+        wireLimits = WireLimits(targetBytes: 8192, headerLineBytes: 64 * 1024, headerBytes: 256 * 1024, headerLines: 1000)
+    }
+
+    /// A connection that is ready for a request: an idle one, or (also when `fresh`) a new one.
+    @inline(__always)
+    func take(fresh: Bool = false) async throws(UpstreamFailure) -> Connection {
+        if !fresh, let connection = takeIdle() { return connection }
+        return try await makeConnection()
+    }
+
+    private func takeIdle() -> Connection? {
+        while let connection = idle.popLast() {
+            connection.isIdle = false
+            connection.deadline = 0
+            if connection.isQuiet {
+                connection.reused = true
+                metrics.upstreamLeft(side.backend, .idle)
+                metrics.upstreamEntered(side.backend, .active)
+                return connection
+            }
+            discard(connection, from: .idle)
+        }
+        return nil
+    }
+
+    private func makeConnection() async throws(UpstreamFailure) -> Connection {
+        while open >= limit {
+            if let spare = idle.popLast() {
+                // Only a caller that wants a fresh connection gets here with idle ones left: make room.
+                spare.isIdle = false
+                discard(spare, from: .idle)
+                break
+            }
+            metrics.limitHit(.poolWait)
+            guard await waiters.wait(loop: loop, milliseconds: connectTimeout) else {
+                metrics.limitHit(.poolWaitTime)
+                throw .exhausted
+            }
+            if let connection = takeIdle() { return connection }
+        }
+        open += 1
+        metrics.upstreamEntered(side.backend, .connecting)
+        let addresses = endpoint.current
+        var attempts = max(1, min(addresses.count, 4))
+        while !addresses.isEmpty, attempts > 0 {
+            attempts -= 1
+            let fd = addresses[rotation % addresses.count].connect()
+            if fd >= 0 {
+                let connection = Connection(fd: fd, loop: loop, limits: wireLimits, connecting: true)
+                do throws(IOFailure) {
+                    try await connection.finishConnecting(timeout: connectTimeout)
+                    watch(connection)
+                    metrics.upstreamLeft(side.backend, .connecting)
+                    metrics.upstreamEntered(side.backend, .active)
+                    metrics.upstreamConnect(side.backend, failed: false)
+                    return connection
+                } catch {
+                    connection.close()
+                }
+            }
+            rotation += 1
+        }
+        open -= 1
+        metrics.upstreamLeft(side.backend, .connecting)
+        metrics.upstreamConnect(side.backend, failed: true)
+        waiters.resumeFirst()
+        throw .connect
+    }
+
+    private func watch(_ connection: Connection) {
+        connection.onIdleEvent = { [unowned self, unowned connection] in
+            self.idle.removeAll { $0 === connection }
+            connection.isIdle = false
+            self.discard(connection, from: .idle)
+        }
+    }
+
+    /// Gives a connection back after a complete exchange.
+    @inline(__always)
+    func give(_ connection: Connection, reusable: Bool) {
+        guard reusable, connection.isOpen, connection.input.isEmpty, connection.output.isEmpty, !connection.hungUp else {
+            return discard(connection)
+        }
+        connection.input.releaseIfEmpty()
+        connection.output.releaseIfEmpty()
+        connection.isIdle = true
+        idle.append(connection)
+        loop.setDeadline(connection, UpstreamPool.idleMilliseconds)
+        metrics.upstreamLeft(side.backend, .active)
+        metrics.upstreamEntered(side.backend, .idle)
+        waiters.resumeFirst()
+    }
+
+    /// Closes a connection that cannot be used again.
+    func discard(_ connection: Connection, from state: ConnectionState = .active) {
+        connection.close()
+        open -= 1
+        metrics.upstreamLeft(side.backend, state)
+        waiters.resumeFirst()
+    }
+
+    /// Closes what is idle, at shutdown and when the backend's settings change.
+    func closeIdle() {
+        while let connection = idle.popLast() {
+            connection.isIdle = false
+            discard(connection, from: .idle)
+        }
+    }
+
+    /// Whether background reads should keep away: they may use at most three quarters of the pool.
+    var isCrowded: Bool { (open - idle.count) * 4 >= limit * 3 }
+}
+
+/// Tasks in line for something, each with a deadline. Confined to one loop.
+struct WaiterQueue {
+    final class Waiter {
+        var continuation: UnsafeContinuation<Bool, Never>?
+    }
+    private final class Line { var waiters: [Waiter] = [] }
+    private let line = Line()
+
+    /// True when called up, false when `milliseconds` passed first.
+    func wait(loop: EventLoop, milliseconds: Int64) async -> Bool {
+        let waiter = Waiter()
+        let line = line
+        line.waiters.append(waiter)
+        return await withUnsafeContinuation { continuation in
+            waiter.continuation = continuation
+            loop.schedule(after: milliseconds) {
+                guard let late = waiter.continuation else { return }
+                waiter.continuation = nil
+                line.waiters.removeAll { $0 === waiter }
+                late.resume(returning: false)
+            }
+        }
+    }
+
+    func resumeFirst() {
+        guard !line.waiters.isEmpty else { return }
+        let first = line.waiters.removeFirst()
+        let continuation = first.continuation
+        first.continuation = nil
+        continuation?.resume(returning: true)
+    }
+}

@@ -1,0 +1,210 @@
+// The words that label the metrics. Each has an `index` beside its word: cells are found by it on the hot path, where a
+// raw value's getter would be a call into this module. No case order may change without the cell map (`Cells`).
+
+/// A backend, as the metrics know it. Its index equals the raw value of the routing side of the same name.
+package enum Backend: Int, Sendable, CaseIterable {
+    case legacy = 0
+    case new = 1
+
+    /// 0 is legacy, anything else is new.
+    @inlinable package init(index: Int) { self = index == 0 ? .legacy : .new }
+
+    /// Position in the cell map.
+    @inlinable package var index: Int { self == .legacy ? 0 : 1 }
+
+    /// The value of the label `backend`.
+    package var label: String { self == .legacy ? "legacy" : "new" }
+}
+
+/// Which copy of a write: the one that answers the client, or the other one.
+package enum WriteLeg: String, Sendable, CaseIterable {
+    case authoritative
+    case secondary
+
+    /// Position in the cell map.
+    @inlinable package var index: Int { self == .authoritative ? 0 : 1 }
+}
+
+/// What one attempt of a leg came to.
+package enum WriteResult: String, Sendable, CaseIterable {
+    /// The backend has it (contract §6: 2xx, or an answer that means the same).
+    case ok
+    /// A 4xx that is an answer, not a failure.
+    case refused
+    /// Connect, timeout, 5xx or an answer that could not be read.
+    case error
+
+    /// Position in the cell map.
+    @inlinable package var index: Int {
+        switch self {
+        case .ok: 0
+        case .refused: 1
+        case .error: 2
+        }
+    }
+}
+
+/// Who noticed that a revision was stale or taken.
+package enum ConflictSource: String, Sendable, CaseIterable {
+    case gateway
+    case legacy
+    case new
+
+    /// Position in the cell map.
+    @inlinable package var index: Int {
+        switch self {
+        case .gateway: 0
+        case .legacy: 1
+        case .new: 2
+        }
+    }
+}
+
+/// What legacy answered in place of new.
+package enum FallbackKind: String, Sendable, CaseIterable {
+    case read
+    case write
+
+    /// Position in the cell map.
+    @inlinable package var index: Int { self == .read ? 0 : 1 }
+}
+
+/// Why legacy answered in place of new.
+package enum FallbackReason: String, Sendable, CaseIterable {
+    case connect
+    case timeout
+    case serverError = "5xx"
+    case notFound = "404"
+
+    /// Position in the cell map.
+    @inlinable package var index: Int {
+        switch self {
+        case .connect: 0
+        case .timeout: 1
+        case .serverError: 2
+        case .notFound: 3
+        }
+    }
+}
+
+/// What a shadow read came to.
+package enum ShadowResult: String, Sendable, CaseIterable {
+    /// Both sides had equal content.
+    case match
+    /// They differed, and differed again when looked at a second time.
+    case mismatch
+    /// They differed once and agreed at the second look.
+    case transient
+    /// Not compared for want of room: in-flight limit, or a body over the limit.
+    case dropped
+    /// The shadow side failed or sent something that cannot be decoded.
+    case error
+    /// Not compared on purpose: the user had outstanding legs.
+    case skipped
+
+    /// Position in the cell map.
+    @inlinable package var index: Int {
+        switch self {
+        case .match: 0
+        case .mismatch: 1
+        case .transient: 2
+        case .dropped: 3
+        case .error: 4
+        case .skipped: 5
+        }
+    }
+}
+
+/// What a request was, by the route that it matched.
+package enum RequestKind: String, Sendable, CaseIterable {
+    case read
+    case write
+    case legacy
+    case new
+    case split
+    /// It got no route: malformed, over a limit, or the gateway was draining.
+    case none
+
+    /// Position in the cell map.
+    @inlinable package var index: Int {
+        switch self {
+        case .read: 0
+        case .write: 1
+        case .legacy: 2
+        case .new: 3
+        case .split: 4
+        case .none: 5
+        }
+    }
+}
+
+/// What an open upstream connection is doing.
+package enum ConnectionState: String, Sendable, CaseIterable {
+    case connecting
+    case idle
+    case active
+
+    /// Position in the cell map.
+    @inlinable package var index: Int {
+        switch self {
+        case .connecting: 0
+        case .idle: 1
+        case .active: 2
+        }
+    }
+}
+
+/// A named limit; reaching it is counted, so that a limit that bites is never silent.
+package enum Limit: String, Sendable, CaseIterable {
+    case clientConnections = "client_connections"
+    case target = "target"
+    case head = "head"
+    case clientHeadTime = "client_head_time"
+    case clientBodyTime = "client_body_time"
+    case clientIdleTime = "client_idle_time"
+    case pipelinedBytes = "pipelined_bytes"
+    case poolWait = "pool_wait"
+    case poolWaitTime = "pool_wait_time"
+    case upstreamConnections = "upstream_connections"
+    case upstreamHead = "upstream_head"
+    case writeBody = "write_body"
+    case shadowInFlight = "shadow_in_flight"
+    case shadowBody = "shadow_body"
+    case journalQueue = "journal_queue"
+    case laneDepth = "lane_depth"
+    case mismatchRing = "mismatch_ring"
+    case drainTime = "drain_time"
+
+    /// Position in the cell map.
+    @inlinable package var index: Int {
+        switch self {
+        case .clientConnections: 0
+        case .target: 1
+        case .head: 2
+        case .clientHeadTime: 3
+        case .clientBodyTime: 4
+        case .clientIdleTime: 5
+        case .pipelinedBytes: 6
+        case .poolWait: 7
+        case .poolWaitTime: 8
+        case .upstreamConnections: 9
+        case .upstreamHead: 10
+        case .writeBody: 11
+        case .shadowInFlight: 12
+        case .shadowBody: 13
+        case .journalQueue: 14
+        case .laneDepth: 15
+        case .mismatchRing: 16
+        case .drainTime: 17
+        }
+    }
+}
+
+/// What set off a rollback.
+package enum RollbackTrigger: String, Sendable, CaseIterable {
+    case `operator`
+    case gate
+
+    /// Position in the cell map.
+    @inlinable package var index: Int { self == .operator ? 0 : 1 }
+}

@@ -1,0 +1,87 @@
+extension LoopMetrics {
+    /// A client's request has been answered: `cutover_requests_total{kind,code}` and `cutover_request_duration_seconds{kind}`.
+    ///
+    /// - Parameters:
+    ///   - status: the code sent to the client; 499 for a client that went away before its answer.
+    ///   - nanoseconds: from the first byte of the head to the last of the answer.
+    @inlinable
+    package func request(kind: RequestKind, status: Int, nanoseconds: UInt64) {
+        let slot = status >= 100 && status <= 599 ? status &- 99 : 0
+        add(Cells.codes &+ kind.index &* Cells.codesPerKind &+ slot)
+        observe(Cells.requestDuration &+ kind.index, nanoseconds: nanoseconds)
+    }
+
+    /// A read was sent to this backend as the side that serves it; `failed` is connect, timeout or 5xx, before any
+    /// fallback. Shadow reads are not reads.
+    @inlinable @inline(__always)
+    package func read(_ backend: Backend, failed: Bool) {
+        add(Cells.reads &+ backend.index &* 2 &+ (failed ? 1 : 0))
+    }
+
+    /// One attempt of one leg of a write has ended.
+    @inlinable
+    package func write(_ backend: Backend, leg: WriteLeg, result: WriteResult, nanoseconds: UInt64) {
+        let pair = backend.index &* 2 &+ leg.index
+        add(Cells.writes &+ pair &* 3 &+ result.index)
+        observe(Cells.writeDuration &+ pair, nanoseconds: nanoseconds)
+    }
+
+    /// A client has its answer to a write whose authoritative side was this backend: source of `cutover_write_p95_seconds`.
+    @inlinable
+    package func clientWrite(_ backend: Backend, nanoseconds: UInt64) {
+        observe(Cells.clientWriteDuration &+ backend.index, nanoseconds: nanoseconds)
+    }
+
+    /// A write was read whole: denominator of the conflict ratio.
+    @inlinable @inline(__always)
+    package func writeReceived() { add(Cells.writesReceived) }
+
+    /// Somebody noticed a stale or taken revision. One write may count here several times; see `conflictedWrite`.
+    @inlinable @inline(__always)
+    package func conflict(_ source: ConflictSource) { add(Cells.conflicts &+ source.index) }
+
+    /// A write met its first conflict: numerator of the conflict ratio. The caller sees to "once for a write".
+    @inlinable @inline(__always)
+    package func conflictedWrite() { add(Cells.conflictedWrites) }
+
+    /// Legacy answered a request that was meant for new: numerator of the fallback ratio.
+    @inlinable @inline(__always)
+    package func fallback(_ kind: FallbackKind, reason: FallbackReason) {
+        add(Cells.fallbacks &+ kind.index &* 4 &+ reason.index)
+    }
+
+    /// A read or write of a user who is on new by percent or pin: denominator of the fallback ratio.
+    @inlinable @inline(__always)
+    package func requestOfNewUser() { add(Cells.requestsOfNewUsers) }
+
+    /// A read went to legacy although legs to it were still outstanding (draining took too long).
+    @inlinable @inline(__always)
+    package func staleRead() { add(Cells.staleReads) }
+
+    /// A shadow read is over, or was not made.
+    @inlinable @inline(__always)
+    package func shadow(_ result: ShadowResult) { add(Cells.shadow &+ result.index) }
+
+    /// A write was answered with the stored answer of an earlier one (`Idempotent-Replayed: true`).
+    @inlinable @inline(__always)
+    package func idempotentReplay() { add(Cells.idempotentReplays) }
+
+    /// A client went away before its answer was complete.
+    @inlinable @inline(__always)
+    package func clientAbort() { add(Cells.clientAborts) }
+
+    /// A request was refused because its framing or syntax was wrong.
+    @inlinable @inline(__always)
+    package func malformedRequest() { add(Cells.malformedRequests) }
+
+    /// A backend's answer was refused because its framing or syntax was wrong.
+    @inlinable @inline(__always)
+    package func malformedResponse(_ backend: Backend) { add(Cells.malformedResponses &+ backend.index) }
+
+    /// Bytes read from and written to clients.
+    @inlinable @inline(__always)
+    package func clientBytes(received: Int = 0, sent: Int = 0) {
+        if received > 0 { add(Cells.clientReceivedBytes, UInt64(truncatingIfNeeded: received)) }
+        if sent > 0 { add(Cells.clientSentBytes, UInt64(truncatingIfNeeded: sent)) }
+    }
+}

@@ -1,0 +1,69 @@
+extension LoopMetrics {
+    /// A client connection was accepted (counted as open until `clientClosed`).
+    @inlinable @inline(__always)
+    package func clientAccepted() {
+        add(Cells.clientConnectionsAccepted)
+        adjust(Cells.clientConnections, by: 1)
+    }
+
+    /// A client connection was closed.
+    @inlinable @inline(__always)
+    package func clientClosed() { adjust(Cells.clientConnections, by: -1) }
+
+    /// A request is under way (+1) or over (−1).
+    @inlinable @inline(__always)
+    package func requestsInFlight(by delta: Int) { adjust(Cells.requestsInFlight, by: delta) }
+
+    /// An upstream connection entered a state; pair it with `upstreamLeft`.
+    @inlinable @inline(__always)
+    package func upstreamEntered(_ backend: Backend, _ state: ConnectionState) {
+        adjust(Cells.upstreamConnections &+ backend.index &* 3 &+ state.index, by: 1)
+    }
+
+    /// An upstream connection left a state.
+    @inlinable @inline(__always)
+    package func upstreamLeft(_ backend: Backend, _ state: ConnectionState) {
+        adjust(Cells.upstreamConnections &+ backend.index &* 3 &+ state.index, by: -1)
+    }
+
+    /// An attempt to connect to a backend has ended.
+    @inlinable @inline(__always)
+    package func upstreamConnect(_ backend: Backend, failed: Bool) {
+        add(Cells.upstreamConnects &+ backend.index &* 2 &+ (failed ? 1 : 0))
+    }
+
+    /// A request was sent again on a fresh connection because the reused one had died and sending again was safe.
+    @inlinable @inline(__always)
+    package func upstreamResend(_ backend: Backend) { add(Cells.upstreamResends &+ backend.index) }
+
+    /// This loop's breaker towards a backend opened.
+    @inlinable @inline(__always)
+    package func breakerOpened(_ backend: Backend) {
+        add(Cells.breakerOpenings &+ backend.index)
+        adjust(Cells.breakersOpen &+ backend.index, by: 1)
+    }
+
+    /// This loop's breaker towards a backend closed.
+    @inlinable @inline(__always)
+    package func breakerClosed(_ backend: Backend) { adjust(Cells.breakersOpen &+ backend.index, by: -1) }
+
+    /// A shadow read is under way (+1) or over (−1).
+    @inlinable @inline(__always)
+    package func shadowInFlight(by delta: Int) { adjust(Cells.shadowInFlight, by: delta) }
+
+    /// A leg is tried again.
+    @inlinable @inline(__always)
+    package func legRetry(_ backend: Backend) { add(Cells.legRetries &+ backend.index) }
+
+    /// A leg was parked: refused for good, waiting for an operator.
+    @inlinable @inline(__always)
+    package func legParked(_ backend: Backend) { add(Cells.legsParked &+ backend.index) }
+
+    /// A limit was reached and its overflow policy applied.
+    @inlinable @inline(__always)
+    package func limitHit(_ limit: Limit) { add(Cells.limits &+ limit.index) }
+
+    /// The rollout went back.
+    @inlinable @inline(__always)
+    package func rollback(_ trigger: RollbackTrigger) { add(Cells.rollbacks &+ trigger.index) }
+}

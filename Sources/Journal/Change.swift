@@ -102,11 +102,17 @@ package struct StoredAnswer: Sendable, Equatable {
     package var headerLines: [UInt8]
     package var body: [UInt8]
     package var servedBy: Side
+    /// True when the first body was longer than `bodyLimitBytes` and `body` is empty in its place.
+    package var isBodyOmitted: Bool
 
-    package init(status: Int, headerLines: [UInt8], body: [UInt8], servedBy: Side) {
+    /// The longest body that is kept for a replay, in bytes.
+    package static let bodyLimitBytes = 65_536
+
+    package init(status: Int, headerLines: [UInt8], body: [UInt8], servedBy: Side, isBodyOmitted: Bool = false) {
         self.status = status
         self.headerLines = headerLines
         self.body = body
         self.servedBy = servedBy
+        self.isBodyOmitted = isBodyOmitted
     }
 }

@@ -1,1 +1,1 @@
-// StoreSQLite
+package import Journal

@@ -1,0 +1,85 @@
+/// What can be read from a journal. Not thread-safe: each connection belongs to one thread.
+package protocol JournalReading: AnyObject {
+    /// Changes with an outstanding leg, in the order of acceptance.
+    /// - Parameter sequence: the last one already seen; 0 for the first page.
+    func outstanding(after sequence: Sequence64, limit: Int) throws(JournalError) -> [OutstandingChange]
+    /// One change with headers and body; nil when it is unknown or pruned.
+    func load(_ sequence: Sequence64) throws(JournalError) -> StoredChange?
+    /// Rows, newest first.
+    /// - Parameter cursor: rows with a smaller sequence; nil for the newest page.
+    func rows(parkedOnly: Bool, before cursor: Sequence64?, limit: Int) throws(JournalError) -> [JournalRow]
+    /// Sequences with a parked leg, in the order of acceptance: what `journal replay --all-parked` walks.
+    func parked(after sequence: Sequence64, limit: Int) throws(JournalError) -> [Sequence64]
+    func counts() throws(JournalError) -> JournalCounts
+    /// The stored state of the rollout; nil in a fresh store.
+    func loadRollout() throws(JournalError) -> RolloutRecord?
+    /// Events, newest first.
+    func events(before cursor: Int64?, limit: Int) throws(JournalError) -> [RolloutEvent]
+    func pins() throws(JournalError) -> [Pin]
+}
+
+/// A journal that can be written. Synchronous; used from the journal thread only.
+///
+/// Every method is one transaction: when it throws, nothing of it is kept.
+package protocol JournalStore: JournalReading {
+    /// Keeps the updates, then judges the submissions in order, all in ONE durable transaction.
+    ///
+    /// Submissions of one group see each other. Per submission: a known key of the user is answered from what is stored
+    /// (contract §6.5); then each record's revision must be above the last accepted one (§6.6); else it gets the next place.
+    /// - Parameter now: milliseconds since 1970.
+    /// - Returns: one admission per submission, in order. Never `.unavailable`: that is a thrown error.
+    func commit(_ submissions: [Submission], updates: [JournalUpdate], now: Int64) throws(JournalError) -> [Admission]
+
+    /// Looks at a bounded number of the oldest rows and removes what no rule needs any more. A row with an outstanding or
+    /// parked leg is never removed.
+    func prune(_ retention: Retention, now: Int64) throws(JournalError) -> PruneResult
+
+    /// Replaces the state of the rollout and appends the event.
+    /// - Parameter generation: the generation that the caller has seen (0 in a fresh store).
+    /// - Returns: false, and nothing is changed, when the stored generation is another one.
+    func saveRollout(_ record: RolloutRecord, replacing generation: Int64, event: RolloutEvent) throws(JournalError)
+        -> Bool
+    func setPin(_ pin: Pin, event: RolloutEvent) throws(JournalError)
+    /// - Returns: false, and no event is kept, when the user was not pinned.
+    func removePin(user: String, event: RolloutEvent) throws(JournalError) -> Bool
+    func appendEvent(_ event: RolloutEvent) throws(JournalError)
+}
+
+extension JournalStore {
+    /// `commit` without updates.
+    package func accept(_ submissions: [Submission], now: Int64) throws(JournalError) -> [Admission] {
+        try commit(submissions, updates: [], now: now)
+    }
+
+    /// `commit` without submissions.
+    package func apply(_ updates: [JournalUpdate], now: Int64) throws(JournalError) {
+        _ = try commit([], updates: updates, now: now)
+    }
+}
+
+/// How long settled rows are kept.
+package struct Retention: Sendable, Equatable {
+    /// How long a change stays replayable towards legacy (`rollback_window`).
+    package var rollbackWindowMilliseconds: Int64
+    /// How long an idempotency key and its answer are kept.
+    package var idempotencyMilliseconds: Int64
+
+    package init(rollbackWindowMilliseconds: Int64 = 86_400_000, idempotencyMilliseconds: Int64 = 86_400_000) {
+        self.rollbackWindowMilliseconds = rollbackWindowMilliseconds
+        self.idempotencyMilliseconds = idempotencyMilliseconds
+    }
+}
+
+/// What one `prune` did.
+package struct PruneResult: Sendable, Equatable {
+    package var deletedChanges: Int
+    package var releasedKeys: Int
+    /// Whether old rows are left to look at: call again soon.
+    package var hasMore: Bool
+
+    package init(deletedChanges: Int, releasedKeys: Int, hasMore: Bool) {
+        self.deletedChanges = deletedChanges
+        self.releasedKeys = releasedKeys
+        self.hasMore = hasMore
+    }
+}

@@ -1,0 +1,198 @@
+package import Rollout
+
+/// Order per lane on both backends: a leg may be sent when it is the first outstanding one of its side in every lane that
+/// its change touches. Not thread-safe.
+///
+/// Each lane is one queue per side. A change enters all its lanes at once, at the tail, so the change that has been in the
+/// table for longest is first everywhere: there is no deadlock however many lanes a batch touches. Every operation costs
+/// O(lanes of the change). Slots are reused, and given back as a whole when the table is empty.
+package struct LaneTable: Sendable {
+    private static let none: Int32 = -1
+
+    /// A change's place in one lane, on both sides.
+    private struct Place {
+        var sequence: Sequence64
+        var lane: Int32
+        /// The same change's next place; while the slot is free: the next free slot.
+        var sibling: Int32
+        var previous = PerSide(LaneTable.none)
+        var next = PerSide(LaneTable.none)
+    }
+
+    private struct Lane {
+        var key: LaneKey
+        /// How many places refer to this lane.
+        var places: Int32 = 0
+        var head = PerSide(LaneTable.none)
+        var tail = PerSide(LaneTable.none)
+    }
+
+    private struct Entry {
+        var firstPlace = LaneTable.none
+        var sides: SideSet = []
+        /// In how many lanes another leg is before this one.
+        var blocked: PerSide<Int32> = PerSide(0)
+    }
+
+    private var entries: [Sequence64: Entry] = [:]
+    private var laneIndices: [LaneKey: Int32] = [:]
+    private var places: [Place] = []
+    private var lanes: [Lane] = []
+    private var freePlaces: [Int32] = []
+    private var freeLanes: [Int32] = []
+
+    package init() {}
+
+    /// Changes with at least one leg in the table.
+    package var count: Int { entries.count }
+    package var isEmpty: Bool { entries.isEmpty }
+    /// Lanes with at least one change.
+    package var laneCount: Int { laneIndices.count }
+
+    /// Puts legs of a change at the tail of every lane that it touches.
+    ///
+    /// To be called in the order of acceptance. A leg that comes back (an operator replays a parked one) goes to the tail
+    /// like a new one. Entering a leg that is in the table already changes nothing.
+    /// - Parameters:
+    ///   - keys: at least one; a lane named twice counts once. For a change that is in the table: the same keys as before.
+    ///   - sides: the legs that are outstanding.
+    package mutating func enter(_ sequence: Sequence64, keys: [LaneKey], sides: SideSet = .both) {
+        var entry = entries[sequence] ?? Entry()
+        let arriving = sides.subtracting(entry.sides)
+        guard !arriving.isEmpty else { return }
+        if entry.sides.isEmpty { entry.firstPlace = takePlaces(sequence, keys) }
+        for side in Side.allCases where arriving.contains(SideSet(side)) {
+            entry.blocked[side] = append(entry.firstPlace, side)
+        }
+        entry.sides.formUnion(arriving)
+        entries[sequence] = entry
+    }
+
+    /// Whether a leg may be sent now. False when it is not in the table.
+    package func isFirst(_ sequence: Sequence64, _ side: Side) -> Bool {
+        guard let entry = entries[sequence], entry.sides.contains(SideSet(side)) else { return false }
+        return entry.blocked[side] == 0
+    }
+
+    /// Whether a leg is in the table.
+    package func contains(_ sequence: Sequence64, _ side: Side) -> Bool {
+        entries[sequence]?.sides.contains(SideSet(side)) ?? false
+    }
+
+    /// A leg is no longer outstanding (it holds, was skipped or was parked), whether or not it was first.
+    /// - Returns: the changes whose leg of that side has now become first in all their lanes, in the order of the lanes.
+    package mutating func leave(_ sequence: Sequence64, _ side: Side) -> [Sequence64] {
+        guard var entry = entries[sequence], entry.sides.contains(SideSet(side)) else { return [] }
+        var released: [Sequence64] = []
+        var index = entry.firstPlace
+        while index != Self.none {
+            if let successor = unlink(index, side) { unblock(successor, side, &released) }
+            index = places[Int(index)].sibling
+        }
+        entry.sides.remove(SideSet(side))
+        if entry.sides.isEmpty {
+            entries[sequence] = nil
+            freePlaces(from: entry.firstPlace)
+        } else {
+            entries[sequence] = entry
+        }
+        return released
+    }
+}
+
+extension LaneTable {
+    /// Allots one place per distinct lane and chains them. Returns the first.
+    private mutating func takePlaces(_ sequence: Sequence64, _ keys: [LaneKey]) -> Int32 {
+        precondition(!keys.isEmpty, "change \(sequence) touches no lane")
+        var first = Self.none
+        for key in keys.count == 1 ? Set(keys.prefix(1)) : Set(keys) {
+            let lane = laneIndex(key)
+            lanes[Int(lane)].places += 1
+            let place = Place(sequence: sequence, lane: lane, sibling: first)
+            if let reused = freePlaces.popLast() {
+                places[Int(reused)] = place
+                first = reused
+            } else {
+                first = Int32(places.count)
+                places.append(place)
+            }
+        }
+        return first
+    }
+
+    private mutating func laneIndex(_ key: LaneKey) -> Int32 {
+        if let index = laneIndices[key] { return index }
+        let index: Int32
+        if let reused = freeLanes.popLast() {
+            lanes[Int(reused)] = Lane(key: key)
+            index = reused
+        } else {
+            index = Int32(lanes.count)
+            lanes.append(Lane(key: key))
+        }
+        laneIndices[key] = index
+        return index
+    }
+
+    /// Appends a chain of places to their lanes. Returns in how many of them another leg comes first.
+    private mutating func append(_ firstPlace: Int32, _ side: Side) -> Int32 {
+        var blocked: Int32 = 0
+        var index = firstPlace
+        while index != Self.none {
+            let lane = Int(places[Int(index)].lane)
+            let tail = lanes[lane].tail[side]
+            places[Int(index)].previous[side] = tail
+            places[Int(index)].next[side] = Self.none
+            if tail == Self.none {
+                lanes[lane].head[side] = index
+            } else {
+                places[Int(tail)].next[side] = index
+                blocked += 1
+            }
+            lanes[lane].tail[side] = index
+            index = places[Int(index)].sibling
+        }
+        return blocked
+    }
+
+    /// Takes a place out of its lane. Returns the change that has become first in that lane through it.
+    private mutating func unlink(_ index: Int32, _ side: Side) -> Sequence64? {
+        let place = places[Int(index)]
+        let lane = Int(place.lane)
+        let (previous, next) = (place.previous[side], place.next[side])
+        if next == Self.none {
+            lanes[lane].tail[side] = previous
+        } else {
+            places[Int(next)].previous[side] = previous
+        }
+        guard previous == Self.none else {
+            places[Int(previous)].next[side] = next
+            return nil
+        }
+        lanes[lane].head[side] = next
+        return next == Self.none ? nil : places[Int(next)].sequence
+    }
+
+    private mutating func unblock(_ sequence: Sequence64, _ side: Side, _ released: inout [Sequence64]) {
+        guard var entry = entries[sequence] else { preconditionFailure("lane holds unknown change \(sequence)") }
+        entry.blocked[side] -= 1
+        entries[sequence] = entry
+        if entry.blocked[side] == 0 { released.append(sequence) }
+    }
+
+    private mutating func freePlaces(from firstPlace: Int32) {
+        var index = firstPlace
+        while index != Self.none {
+            let place = places[Int(index)]
+            freePlaces.append(index)
+            let lane = Int(place.lane)
+            lanes[lane].places -= 1
+            if lanes[lane].places == 0 {
+                laneIndices[lanes[lane].key] = nil
+                freeLanes.append(place.lane)
+            }
+            index = place.sibling
+        }
+        if entries.isEmpty, places.count > 1024 { self = LaneTable() }
+    }
+}

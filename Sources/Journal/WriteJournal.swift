@@ -1,0 +1,19 @@
+/// The journal as the data plane sees it: asynchronous, safe from any thread. Every completion runs on a thread of the
+/// journal and must only hand its value on (to the loop of the connection).
+package protocol WriteJournal: AnyObject, Sendable {
+    /// Starts the journal's threads. Once, before anything else.
+    /// - Parameter onAdmitted: called on the journal thread with each group that has become durable, in the order of
+    ///   acceptance, before any completion of that group: the place to enter the lanes.
+    func start(onAdmitted: @escaping @Sendable ([(Sequence64, Submission)]) -> Void)
+    /// Judges a write and makes it durable. The completion is called exactly once, `.unavailable` included.
+    func submit(_ submission: Submission, completion: @escaping @Sendable (Admission) -> Void)
+    /// Keeps a fact. It waits a few milliseconds for company, is retried until it is durable, and is never lost while the
+    /// process lives. Facts of one change are kept in the order in which they were posted.
+    func post(_ update: JournalUpdate)
+    /// Reads a change back for a retry, off the writer's thread.
+    func load(_ sequence: Sequence64, completion: @escaping @Sendable (Result<StoredChange?, JournalError>) -> Void)
+    /// A page of changes with outstanding legs, in the order of acceptance.
+    func outstanding(
+        after sequence: Sequence64, limit: Int,
+        completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void)
+}

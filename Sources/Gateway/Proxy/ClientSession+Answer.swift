@@ -1,0 +1,106 @@
+import CLinux
+import HTTPWire
+import Journal
+import Rollout
+
+extension ClientSession {
+    /// Sends an answer of the gateway's own as a problem document (RFC 9457).
+    func answer(_ own: OwnAnswer) async throws(SessionEnd) {
+        if !request.bodyComplete { request.keepAlive = false }
+        let text = own.body(requestID: requestID())
+        let out = client.output
+        out.clear()
+        out.append("HTTP/1.1 ")
+        out.append(decimal: own.status)
+        out.append(byte: 32)
+        out.append(StatusText.reason(own.status))
+        out.append("\r\nContent-Type: application/problem+json\r\nContent-Length: ")
+        out.append(decimal: text.utf8.count)
+        out.append("\r\n")
+        if let seconds = own.retryAfter {
+            out.append("Retry-After: ")
+            out.append(decimal: seconds)
+            out.append("\r\n")
+        }
+        out.append("Via: 1.1 cutover\r\n")
+        if case .upstream = own { appendExposed(out) }
+        appendConnection(out)
+        out.append("\r\n")
+        if !request.isHead { out.append(text) }
+        try await sendOwn(own.status)
+    }
+
+    /// Sends the first answer of an earlier write with the same key again.
+    func replay(_ stored: StoredAnswer) async throws(SessionEnd) {
+        let out = client.output
+        out.clear()
+        out.append("HTTP/1.1 ")
+        out.append(decimal: stored.status)
+        out.append(byte: 32)
+        out.append(StatusText.reason(stored.status))
+        out.append("\r\n")
+        out.append(stored.headerLines)
+        out.append("Content-Length: ")
+        out.append(decimal: stored.body.count)
+        out.append("\r\nIdempotent-Replayed: true\r\n")
+        request.decision = Decision(side: stored.servedBy, reason: request.decision.reason)
+        out.append(worker.answerTails.tail(stored.servedBy, request.decision.reason))
+        appendConnection(out)
+        out.append("\r\n")
+        out.append(stored.body)
+        metrics.idempotentReplay()
+        try await sendOwn(stored.status)
+    }
+
+    private func sendOwn(_ status: Int) async throws(SessionEnd) {
+        request.answered = status
+        dropRequest()
+        do throws(IOFailure) { try await client.flush(timeout: worker.snapshot.settings.timeouts.bodyMilliseconds) } catch {
+            throw .gone
+        }
+    }
+
+    /// Takes the request's head off the front of the input: its answer is on the way.
+    @inline(__always)
+    func dropRequest() {
+        guard request.headInPlace else { return }
+        request.headInPlace = false
+        client.input.consume(client.head.length)
+    }
+
+    private func appendExposed(_ out: Buffer) {
+        guard worker.snapshot.settings.expose else { return }
+        out.append("Cutover-Backend: ")
+        out.append(request.decision.side.name)
+        out.append("\r\nCutover-Reason: ")
+        out.append(request.decision.reason.name)
+        out.append("\r\n")
+    }
+
+    /// What the client has to know about the connection's future (RFC 9112 §9.6).
+    @inline(__always)
+    func appendConnection(_ out: Buffer) {
+        if worker.isDraining { request.keepAlive = false }
+        if !request.keepAlive {
+            out.append("Connection: close\r\n")
+        } else if request.isHTTP10 {
+            out.append("Connection: keep-alive\r\n")
+        }
+    }
+
+    /// The client's request id when it sent a harmless one, else one of the gateway's own.
+    private func requestID() -> String {
+        if request.headInPlace, let field = client.head.firstField(kind: .requestID) {
+            let value = field.value(in: client.input.readable)
+            let isHarmless = value.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != 0x22 && $0 != 0x5c }
+            if value.count > 0, value.count <= 128, isHarmless { return String(decoding: value, as: UTF8.self) }
+        }
+        return hexadecimal(loop.random.next()) + hexadecimal(loop.random.next())
+    }
+}
+
+/// Sixteen lower-case hexadecimal digits.
+func hexadecimal(_ value: UInt64) -> String {
+    let digits = String(value, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+}

@@ -1,0 +1,234 @@
+import CLinux
+import HTTPWire
+import Rollout
+import Routing
+import Telemetry
+
+/// Why a client's connection comes to its end.
+enum SessionEnd: Error {
+    /// The client is gone, or nothing sensible can be said to it any more.
+    case gone
+}
+
+/// One client connection, from its first byte to its last. Confined to its loop.
+final class ClientSession {
+    let worker: Worker
+    let client: Connection
+    /// The request's body, where it is taken in whole.
+    let body: Buffer
+    var request = RequestContext()
+    /// Waits for the first byte of a request: may be closed at any time.
+    private(set) var isIdle = false
+    /// `X-Forwarded-For` line of a request that had none.
+    let forwardedForLine: [UInt8]
+    let peerText: [UInt8]
+    /// Set while this client's request is compared with the other side.
+    var shadow: ShadowRead?
+
+    init(worker: Worker, client: Connection, peer: sockaddr_storage) {
+        self.worker = worker
+        self.client = client
+        body = Buffer(pool: worker.loop.blocks)
+        var peer = peer
+        peerText = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+            let count = clinux_host_text(&peer, text.baseAddress, 64)
+            return text.prefix(Int(count)).map { UInt8(bitPattern: $0) }
+        }
+        forwardedForLine = Array("X-Forwarded-For: ".utf8) + peerText + [13, 10]
+    }
+
+    var loop: EventLoop { worker.loop }
+    var metrics: LoopMetrics { worker.metrics }
+
+    /// Serves requests until the client or the gateway is done with the connection.
+    func serve() async {
+        do throws(SessionEnd) {
+            repeat {
+                guard try await readHead() else { break }
+                try await handle()
+                client.partner = nil
+            } while request.keepAlive && !(worker.isDraining && client.input.isEmpty)
+            await closeGently()
+        } catch {
+            client.partner = nil
+        }
+    }
+
+    // MARK: Reading
+
+    /// False when the connection is over.
+    @inline(__always)
+    private func readHead() async throws(SessionEnd) -> Bool {
+        let timeouts = worker.snapshot.settings.timeouts
+        if client.input.isEmpty {
+            isIdle = true
+            do throws(IOFailure) {
+                try await client.waitReadable(timeout: timeouts.clientIdleMilliseconds)
+            } catch {
+                throw .gone
+            }
+            isIdle = false
+        }
+        client.head.reset()
+        let deadline = loop.now &+ UInt64(timeouts.headMilliseconds)
+        while true {
+            if !client.input.isEmpty {
+                switch client.head.parseRequest(client.input.readable, client.input.count) {
+                case .complete: return true
+                case .incomplete: break
+                case .refused(let fault):
+                    try await refuse(fault)
+                    return false
+                }
+            }
+            let left = Int64(deadline) - Int64(loop.now)
+            do throws(IOFailure) {
+                if left <= 0 { throw .timeout }
+                try await client.fill(timeout: left)
+            } catch {
+                if error == .timeout, !client.input.isEmpty {
+                    metrics.limitHit(.clientHeadTime)
+                    begin()
+                    request.keepAlive = false
+                    try await answer(.requestTimeout)
+                    await closeGently()
+                    return false
+                }
+                throw .gone
+            }
+        }
+    }
+
+    private func refuse(_ fault: HeadFault) async throws(SessionEnd) {
+        metrics.malformedRequest()
+        if fault.status == 414 { metrics.limitHit(.target) }
+        if fault.status == 431 { metrics.limitHit(.head) }
+        begin()
+        request.keepAlive = false
+        request.headInPlace = false
+        try await answer(.malformed(fault))
+    }
+
+    @inline(__always)
+    func begin() {
+        request = RequestContext()
+        request.started = clinux_monotonic_nanoseconds()
+        body.clear()
+    }
+
+    // MARK: One request
+
+    @inline(__always)
+    private func handle() async throws(SessionEnd) {
+        begin()
+        let head = client.head
+        request.keepAlive = head.keepAlive
+        request.isHTTP10 = head.minorVersion == 0
+        request.isHead = head.method == .head
+        request.isIdempotent = head.method.isIdempotent
+        request.bodyComplete = !head.isChunked && head.contentLength <= 0
+        route()
+        switch request.kind {
+        case .read: try await handleRead()
+        case .write: try await handleWrite()
+        case .legacy, .new, .split: try await passThrough()
+        }
+        finish()
+    }
+
+    @inline(__always)
+    private func route() {
+        let head = client.head
+        let p = client.input.readable
+        let snapshot = worker.snapshot
+        if snapshot.compiledRoutes.isEmpty {
+            request.kind = head.method.isSafe ? .read : .write
+        } else if let index = snapshot.routes.match(
+            method: p + head.leading, head.methodEnd - head.leading, path: p + head.pathStart, head.pathEnd - head.pathStart)
+        {
+            request.route = index
+            request.kind = snapshot.compiledRoutes[index].route.kind
+        } else {
+            request.kind = head.method.isSafe ? .read : .write
+        }
+        decide()
+    }
+
+    /// Asks who serves this user now; for the head at the front of the client's input.
+    @inline(__always)
+    private func decide() {
+        let snapshot = worker.snapshot
+        if request.kind == .legacy || request.kind == .new {
+            request.decision = Decision(side: request.kind == .legacy ? .legacy : .new, reason: .route)
+            return
+        }
+        let user = snapshot.identity.user(client.head, client.input.readable, worker.identityScratch) {
+            clinux_wall_milliseconds() / 1000
+        }
+        decide(for: user)
+    }
+
+    @inline(__always)
+    func decide(for user: UserID?) {
+        let snapshot = worker.snapshot
+        let found = snapshot.decide(
+            user, coordinator: worker.coordinator, breaker: worker.new.breaker, now: loop.now, mayProbe: true)
+        request.decision = found.decision
+        request.isOfNewUser = found.isOfNewUser
+        if found.isStale, request.kind != .write { metrics.staleRead() }
+        if request.kind == .read, let user, snapshot.rollout.shadowHundredths > 0 {
+            request.isShadowed =
+                snapshot.rollout.shadowHundredths >= 10_000
+                || snapshot.shadowBucketing.admits(
+                    snapshot.shadowBucketing.position(user.base, user.count),
+                    percentHundredths: snapshot.rollout.shadowHundredths)
+            if request.isShadowed, worker.coordinator.mayHaveOutstanding, worker.coordinator.hasOutstanding(user) {
+                request.isShadowed = false
+                metrics.shadow(.skipped)
+            }
+        } else if request.kind == .read, user == nil, snapshot.rollout.shadowHundredths >= 10_000 {
+            request.isShadowed = true
+        }
+    }
+
+    /// Books the request once its answer is out.
+    @inline(__always)
+    private func finish() {
+        let nanoseconds = clinux_monotonic_nanoseconds() &- request.started
+        metrics.request(kind: request.kind.telemetry, status: request.answered, nanoseconds: nanoseconds)
+        if request.isOfNewUser, request.kind == .read || request.kind == .write { metrics.requestOfNewUser() }
+        if request.kind == .write, let side = request.servedBy { metrics.clientWrite(side.backend, nanoseconds: nanoseconds) }
+        body.releaseIfEmpty()
+    }
+
+    // MARK: The end
+
+    /// Lets the peer read the last answer before the descriptor goes: closing with unread input would reset the
+    /// connection and take the answer with it (RFC 9112 §9.6).
+    func closeGently() async {
+        guard client.isOpen else { return }
+        client.finishWriting()
+        let deadline = loop.now + 1000
+        do throws(IOFailure) {
+            while true {
+                client.input.clear()
+                let left = Int64(deadline) - Int64(loop.now)
+                if left <= 0 { break }
+                try await client.fill(timeout: left)
+            }
+        } catch {}
+        client.close()
+    }
+}
+
+extension RouteKind {
+    var telemetry: RequestKind {
+        switch self {
+        case .read: .read
+        case .write: .write
+        case .legacy: .legacy
+        case .new: .new
+        case .split: .split
+        }
+    }
+}

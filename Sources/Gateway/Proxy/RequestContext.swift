@@ -1,0 +1,30 @@
+import Rollout
+import Routing
+
+/// What the gateway has found out about the request at hand. Reused for every request of a connection.
+struct RequestContext {
+    var kind = RouteKind.read
+    /// Index of the route that matched; -1 when none did.
+    var route = -1
+    var decision = Decision(side: .legacy, reason: .anonymous)
+    /// The user is on new by percent or pin, whoever serves this request.
+    var isOfNewUser = false
+    /// The user's reads are shadowed.
+    var isShadowed = false
+    /// Monotonic nanoseconds.
+    var started: UInt64 = 0
+    /// The client keeps the connection after this request.
+    var keepAlive = true
+    /// The client speaks HTTP/1.0: no chunked coding, no interim answers.
+    var isHTTP10 = false
+    var isHead = false
+    var isIdempotent = false
+    /// The request's head still stands at the front of the client's input.
+    var headInPlace = true
+    /// The request's body has been taken in whole (or there is none).
+    var bodyComplete = true
+    /// Status that the client was answered with; 0 before that.
+    var answered = 0
+    /// The backend that answered, for the metrics.
+    var servedBy: Side?
+}

@@ -1,0 +1,17 @@
+package import Configuration
+package import Journal
+
+/// What all workers and the control plane share. Everything in it is safe from any thread.
+package final class SharedState: Sendable {
+    package let legacy: SharedBackend
+    package let new: SharedBackend
+    package let mismatches: MismatchLog
+    package let coordinator: WriteCoordinator
+
+    package init(settings: Settings, journal: any WriteJournal) {
+        legacy = SharedBackend(settings.legacy, breaker: settings.fallback.breaker)
+        new = SharedBackend(settings.new, breaker: settings.fallback.breaker)
+        mismatches = MismatchLog()
+        coordinator = WriteCoordinator(journal: journal)
+    }
+}

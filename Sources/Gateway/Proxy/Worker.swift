@@ -1,0 +1,177 @@
+import CLinux
+import Comparison
+import Configuration
+import HTTPWire
+import Journal
+import Rollout
+import Telemetry
+
+/// The proxy on one event loop: its listeners, its pools, its counters. All state is plain, because all code runs on the
+/// loop's thread; other threads talk to it through the loop's inbox.
+final class Worker: @unchecked Sendable {
+    let loop: EventLoop
+    let metrics: LoopMetrics
+    let coordinator: WriteCoordinator
+    let shadows: ShadowDesk
+    /// What requests are decided by; replaced as a whole.
+    private(set) var snapshot: Snapshot
+    private(set) var legacy: UpstreamPool
+    private(set) var new: UpstreamPool
+    let identityScratch = IdentityScratch()
+    private(set) var clientLimits: WireLimits
+    private(set) var answerTails: AnswerTails
+    private(set) var isDraining = false
+    private var listeners: [Connection] = []
+    private var sessions: [ObjectIdentifier: ClientSession] = [:]
+    private let workers: Int
+    private var whenDrained: (@Sendable () -> Void)?
+
+    init(
+        loop: EventLoop, snapshot: Snapshot, shared: SharedState, metrics: LoopMetrics, workers: Int
+    ) {
+        self.loop = loop
+        self.snapshot = snapshot
+        self.metrics = metrics
+        self.workers = workers
+        coordinator = shared.coordinator
+        let settings = snapshot.settings
+        legacy = UpstreamPool(
+            side: .legacy, settings: settings.legacy, workers: workers, shared: shared.legacy, loop: loop, metrics: metrics)
+        new = UpstreamPool(
+            side: .new, settings: settings.new, workers: workers, shared: shared.new, loop: loop, metrics: metrics)
+        clientLimits = WireLimits(settings.limits)
+        answerTails = AnswerTails(exposed: settings.expose)
+        shadows = ShadowDesk(loop: loop, metrics: metrics, mismatches: shared.mismatches, workers: workers)
+        shadows.configure(settings.shadow)
+    }
+
+    @inline(__always)
+    func pool(_ side: Side) -> UpstreamPool { side == .legacy ? legacy : new }
+
+    // MARK: From the control plane, on the loop
+
+    /// Puts a new snapshot in force for every request that is decided from now on.
+    func adopt(_ snapshot: Snapshot) {
+        self.snapshot = snapshot
+        answerTails = AnswerTails(exposed: snapshot.settings.expose)
+        clientLimits = WireLimits(snapshot.settings.limits)
+        shadows.configure(snapshot.settings.shadow)
+    }
+
+    /// Takes pools to other backends after a reload; exchanges under way end on the old ones.
+    func replacePools(legacy: SharedBackend?, new: SharedBackend?) {
+        let settings = snapshot.settings
+        if let legacy {
+            self.legacy.closeIdle()
+            self.legacy = UpstreamPool(
+                side: .legacy, settings: settings.legacy, workers: workers, shared: legacy, loop: loop, metrics: metrics)
+        }
+        if let new {
+            self.new.closeIdle()
+            self.new = UpstreamPool(
+                side: .new, settings: settings.new, workers: workers, shared: new, loop: loop, metrics: metrics)
+        }
+    }
+
+    // MARK: Clients
+
+    /// Accepts clients from a listening descriptor until the worker drains.
+    func listen(_ descriptor: Int32) {
+        let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
+        listeners.append(listener)
+        Task.immediate(executorPreference: loop) { await self.accept(from: listener) }
+    }
+
+    private func accept(from listener: Connection) async {
+        while !isDraining {
+            var peer = sockaddr_storage()
+            let descriptor = clinux_accept(listener.fd, &peer)
+            if descriptor >= 0 {
+                admit(descriptor, peer)
+                continue
+            }
+            if descriptor == -EAGAIN {
+                listener.readExhausted()
+                do throws(IOFailure) { try await listener.waitReadable(timeout: 60_000) } catch {
+                    if error != .timeout { return }
+                }
+            } else if descriptor == -EMFILE || descriptor == -ENFILE || descriptor == -ENOBUFS || descriptor == -ENOMEM {
+                // Out of descriptors: pause instead of spinning; clients wait in the backlog.
+                metrics.limitHit(.clientConnections)
+                await loop.sleep(100)
+            }
+        }
+    }
+
+    private func admit(_ descriptor: Int32, _ peer: sockaddr_storage) {
+        guard sessions.count < max(1, snapshot.settings.limits.connections / workers) else {
+            metrics.limitHit(.clientConnections)
+            close(descriptor)
+            return
+        }
+        let connection = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
+        let session = ClientSession(worker: self, client: connection, peer: peer)
+        sessions[ObjectIdentifier(session)] = session
+        metrics.clientAccepted()
+        Task.immediate(executorPreference: loop) {
+            await session.serve()
+            self.ended(session)
+        }
+    }
+
+    private func ended(_ session: ClientSession) {
+        session.client.close()
+        sessions[ObjectIdentifier(session)] = nil
+        metrics.clientClosed()
+        if isDraining { reportDrained() }
+    }
+
+    // MARK: Shutdown
+
+    /// Stops accepting, lets requests under way finish and closes idle connections.
+    /// - Parameter done: called once on the loop when no client is left.
+    func drain(_ done: @escaping @Sendable () -> Void) {
+        isDraining = true
+        whenDrained = done
+        for listener in listeners { listener.close() }
+        listeners.removeAll()
+        for session in sessions.values where session.isIdle { session.client.interrupt(.aborted) }
+        reportDrained()
+    }
+
+    private func reportDrained() {
+        guard sessions.isEmpty, let done = whenDrained else { return }
+        whenDrained = nil
+        done()
+    }
+}
+
+extension WireLimits {
+    init(_ limits: LimitSettings) {
+        self.init(
+            targetBytes: limits.targetBytes, headerLineBytes: limits.headerLineBytes, headerBytes: limits.headerBytes,
+            headerLines: limits.headerLines)
+    }
+}
+
+/// The last lines of every proxied head, made once for each side and reason.
+struct AnswerTails {
+    private let tails: [[UInt8]]
+
+    init(exposed: Bool) {
+        var tails: [[UInt8]] = []
+        for side in Side.allCases {
+            for reason in Reason.allCases {
+                var text = "Via: 1.1 cutover\r\n"
+                if exposed { text += "Cutover-Backend: \(side.name)\r\nCutover-Reason: \(reason.name)\r\n" }
+                tails.append(Array(text.utf8))
+            }
+        }
+        self.tails = tails
+    }
+
+    @inline(__always)
+    func tail(_ side: Side, _ reason: Reason) -> [UInt8] {
+        tails[Int(side.rawValue) &* Reason.allCases.count &+ Int(reason.rawValue)]
+    }
+}

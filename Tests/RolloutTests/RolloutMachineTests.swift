@@ -317,7 +317,7 @@ func aPercentOutOfRangeIsRefused(hundredths: Int) throws {
     plan.stages[3].name = "tenth"
     let renamed = RolloutMachine(plan: plan, configuredShadowHundredths: 0)
     let state = renamed.adopting(try at("early"), atMilliseconds: 50)
-    #expect(state.stageName == "tenth" && state.percentHundredths == 1000 && state.sinceMilliseconds == 50)
+    #expect(state.stageName == "tenth" && state.percentHundredths == 1000 && state.sinceMilliseconds == 1000)
 }
 
 @Test func aFirstPlanBeginsAtItsFirstStage() throws {

@@ -17,3 +17,15 @@ package protocol WriteJournal: AnyObject, Sendable {
         after sequence: Sequence64, limit: Int,
         completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void)
 }
+
+/// The journal as the control plane sees it: work that runs on the journal's own threads.
+package protocol JournalAccess: AnyObject, Sendable {
+    /// Runs on the reading connection. Does not hold up writes.
+    func read<Value: Sendable>(
+        _ work: @escaping @Sendable (any JournalReading) throws(JournalError) -> Value
+    ) async throws(JournalError) -> Value
+    /// Runs on the journal thread, between two groups.
+    func write<Value: Sendable>(
+        _ work: @escaping @Sendable (any JournalStore) throws(JournalError) -> Value
+    ) async throws(JournalError) -> Value
+}

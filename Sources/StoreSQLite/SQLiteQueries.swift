@@ -1,0 +1,224 @@
+internal import Journal
+internal import Rollout
+
+/// The prepared reading statements of one connection.
+package final class SQLiteQueries {
+    private static let legs =
+        """
+        legacy_state, legacy_attempts, legacy_refusals, legacy_last_status, legacy_next_attempt_at,
+        new_state, new_attempts, new_refusals, new_last_status, new_next_attempt_at
+        """
+    private static let rowColumns =
+        "sequence, accepted_at, user, record, revision, record_count, method, target, side, \(legs)"
+
+    private let outstandingPage: Statement
+    private let batchRecords: Statement
+    private let change: Statement
+    private let rowsPage: Statement
+    private let parkedRowsPage: Statement
+    private let parkedPage: Statement
+    private let counts: Statement
+    private let rollout: Statement
+    private let eventsPage: Statement
+    private let allPins: Statement
+
+    init(_ connection: SQLiteConnection) throws(JournalError) {
+        // INDEXED BY: without it SQLite takes the primary key for `sequence > ?` and walks over every settled change.
+        outstandingPage = try Statement(
+            connection,
+            """
+            SELECT sequence, accepted_at, user, record, record_count, side, answered_status, \(Self.legs)
+            FROM change INDEXED BY change_outstanding
+            WHERE \(Schema.outstanding) AND sequence > ? ORDER BY sequence LIMIT ?
+            """)
+        batchRecords = try Statement(
+            connection, "SELECT record, revision, payload_hash FROM batch_record WHERE sequence = ? ORDER BY ordinal")
+        change = try Statement(
+            connection,
+            """
+            SELECT sequence, accepted_at, user, record, revision, payload_hash, record_count, idempotency_key,
+                outgoing_key, fingerprint, method, target, side, dual_write, answered_status,
+                header_lines, conditional_lines, body, \(Self.legs)
+            FROM change JOIN change_body USING (sequence) WHERE sequence = ?
+            """)
+        rowsPage = try Statement(
+            connection, "SELECT \(Self.rowColumns) FROM change WHERE sequence < ? ORDER BY sequence DESC LIMIT ?")
+        parkedRowsPage = try Statement(
+            connection,
+            """
+            SELECT \(Self.rowColumns) FROM change INDEXED BY change_parked
+            WHERE \(Schema.parked) AND sequence < ? ORDER BY sequence DESC LIMIT ?
+            """)
+        parkedPage = try Statement(
+            connection,
+            """
+            SELECT sequence FROM change INDEXED BY change_parked
+            WHERE \(Schema.parked) AND sequence > ? ORDER BY sequence LIMIT ?
+            """)
+        counts = try Statement(
+            connection,
+            """
+            SELECT
+                (SELECT count(*) FROM change INDEXED BY change_outstanding
+                    WHERE \(Schema.outstanding) AND legacy_state IN ('pending', 'awaiting-copy')),
+                (SELECT count(*) FROM change INDEXED BY change_outstanding
+                    WHERE \(Schema.outstanding) AND new_state IN ('pending', 'awaiting-copy')),
+                (SELECT count(*) FROM change INDEXED BY change_parked
+                    WHERE \(Schema.parked) AND legacy_state = 'parked'),
+                (SELECT count(*) FROM change INDEXED BY change_parked
+                    WHERE \(Schema.parked) AND new_state = 'parked'),
+                max(ifnull((SELECT max(sequence) FROM change), 0),
+                    ifnull((SELECT value FROM counter WHERE name = 'pruned_sequence'), 0))
+            """)
+        rollout = try Statement(
+            connection,
+            "SELECT generation, plan, stage, percent_hundredths, state, since, details FROM rollout WHERE id = 1")
+        eventsPage = try Statement(
+            connection,
+            """
+            SELECT sequence, at, actor, action, before, after, reason FROM event
+            WHERE sequence < ? ORDER BY sequence DESC LIMIT ?
+            """)
+        allPins = try Statement(connection, "SELECT user, side, since FROM pin ORDER BY user")
+    }
+
+    func outstanding(after sequence: Sequence64, limit: Int) throws(JournalError) -> [OutstandingChange] {
+        var found: [OutstandingChange] = []
+        outstandingPage.bind(sequence).bind(limit)
+        do {
+            while try outstandingPage.step() {
+                let row = outstandingPage
+                var records = row.textOrNil(3).map { [$0] } ?? []
+                if row.integer(4) > 1 {
+                    records += try readBatchRecords(row.integer(0)).map(\.record)
+                }
+                found.append(
+                    OutstandingChange(
+                        sequence: row.integer(0), acceptedMilliseconds: row.integer(1), user: Self.user(row.text(2)),
+                        records: records, side: try Self.side(row.integer(5)), legs: try Self.legs(row, from: 7),
+                        answeredStatus: row.integerOrNil(6).map { Int($0) }))
+            }
+            return found
+        } catch {
+            outstandingPage.reset()
+            throw error
+        }
+    }
+
+    func load(_ sequence: Sequence64) throws(JournalError) -> StoredChange? {
+        change.bind(sequence)
+        guard try change.step() else { return nil }
+        defer { change.reset() }
+        let row = change
+        var records: [RecordRevision] = []
+        if let record = row.textOrNil(3) {
+            records.append(RecordRevision(record: record, revision: row.integerOrNil(4), payloadHash: row.text(5)))
+        }
+        if row.integer(6) > 1 { records += try readBatchRecords(sequence) }
+        let submission = Submission(
+            user: Self.user(row.text(2)), records: records, idempotencyKey: row.textOrNil(7), outgoingKey: row.text(8),
+            fingerprint: row.text(9), method: row.text(10), target: row.text(11), headerLines: row.bytes(15),
+            conditionalLines: row.bytes(16), body: row.bytes(17), side: try Self.side(row.integer(12)),
+            dualWrite: row.integer(13) != 0)
+        return StoredChange(
+            sequence: sequence, acceptedMilliseconds: row.integer(1), submission: submission,
+            legs: try Self.legs(row, from: 18), answeredStatus: row.integerOrNil(14).map { Int($0) })
+    }
+
+    func rows(parkedOnly: Bool, before cursor: Sequence64?, limit: Int) throws(JournalError) -> [JournalRow] {
+        let row = parkedOnly ? parkedRowsPage : rowsPage
+        return try Self.all(row.bind(cursor ?? .max).bind(limit)) { row throws(JournalError) in
+            JournalRow(
+                sequence: row.integer(0), acceptedMilliseconds: row.integer(1), user: Self.user(row.text(2)),
+                record: row.textOrNil(3), revision: row.integerOrNil(4), recordCount: Int(row.integer(5)),
+                method: row.text(6), target: row.text(7), side: try Self.side(row.integer(8)),
+                legs: try Self.legs(row, from: 9))
+        }
+    }
+
+    func parked(after sequence: Sequence64, limit: Int) throws(JournalError) -> [Sequence64] {
+        try Self.all(parkedPage.bind(sequence).bind(limit)) { row throws(JournalError) in row.integer(0) }
+    }
+
+    func readCounts() throws(JournalError) -> JournalCounts {
+        var result = JournalCounts()
+        guard try counts.step() else { return result }
+        result.outstandingLegacy = Int(counts.integer(0))
+        result.outstandingNew = Int(counts.integer(1))
+        result.parkedLegacy = Int(counts.integer(2))
+        result.parkedNew = Int(counts.integer(3))
+        result.lastSequence = counts.integer(4)
+        counts.reset()
+        return result
+    }
+
+    func readRollout() throws(JournalError) -> RolloutRecord? {
+        try Self.all(rollout) { row throws(JournalError) in
+            RolloutRecord(
+                generation: row.integer(0), plan: row.text(1), stage: row.text(2),
+                percentHundredths: Int(row.integer(3)), state: row.text(4), sinceMilliseconds: row.integer(5),
+                details: row.text(6))
+        }.first
+    }
+
+    func events(before cursor: Int64?, limit: Int) throws(JournalError) -> [RolloutEvent] {
+        try Self.all(eventsPage.bind(cursor ?? .max).bind(limit)) { row throws(JournalError) in
+            RolloutEvent(
+                sequence: row.integer(0), atMilliseconds: row.integer(1), actor: row.text(2), action: row.text(3),
+                before: row.text(4), after: row.text(5), reason: row.text(6))
+        }
+    }
+
+    func readPins() throws(JournalError) -> [Pin] {
+        try Self.all(allPins) { row throws(JournalError) in
+            Pin(user: row.text(0), side: try Self.side(row.integer(1)), sinceMilliseconds: row.integer(2))
+        }
+    }
+
+    /// The records of a batch after its first.
+    func readBatchRecords(_ sequence: Sequence64) throws(JournalError) -> [RecordRevision] {
+        try Self.all(batchRecords.bind(sequence)) { row throws(JournalError) in
+            RecordRevision(record: row.text(0), revision: row.integerOrNil(1), payloadHash: row.text(2))
+        }
+    }
+}
+
+extension SQLiteQueries {
+    /// Reads every row of a bound statement, and leaves it reset whatever happens.
+    private static func all<Row>(
+        _ statement: Statement, _ read: (Statement) throws(JournalError) -> Row
+    ) throws(JournalError) -> [Row] {
+        var rows: [Row] = []
+        do {
+            while try statement.step() { rows.append(try read(statement)) }
+        } catch {
+            statement.reset()
+            throw error
+        }
+        return rows
+    }
+
+    static func user(_ stored: String) -> String? { stored.isEmpty ? nil : stored }
+
+    static func side(_ stored: Int64) throws(JournalError) -> Side {
+        guard let raw = UInt8(exactly: stored), let side = Side(rawValue: raw) else {
+            throw JournalError(.damaged, "the journal holds an unknown side \(stored)")
+        }
+        return side
+    }
+
+    private static func legs(_ row: Statement, from column: Int32) throws(JournalError) -> Legs {
+        Legs(legacy: try leg(row, from: column), new: try leg(row, from: column + 5))
+    }
+
+    private static func leg(_ row: Statement, from column: Int32) throws(JournalError) -> LegStatus {
+        let stored = row.text(column)
+        guard let state = LegState(rawValue: stored) else {
+            throw JournalError(.damaged, "the journal holds an unknown leg state \(stored)")
+        }
+        return LegStatus(
+            state, attempts: Int(row.integer(column + 1)), refusals: Int(row.integer(column + 2)),
+            lastStatus: row.integerOrNil(column + 3).map { Int($0) },
+            nextAttemptMilliseconds: row.integerOrNil(column + 4))
+    }
+}

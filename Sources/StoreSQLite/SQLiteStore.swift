@@ -1,0 +1,63 @@
+package import Journal
+internal import Rollout
+
+/// The journal in one SQLite file of the data directory. Belongs to one thread; one store per directory and machine.
+///
+/// WAL with `synchronous = FULL`: when `commit` returns, the group is on the disk.
+package final class SQLiteStore: JournalStore, SQLiteReading {
+    package let queries: SQLiteQueries
+    /// For a `SQLiteReader` on another thread.
+    package let databasePath: String
+
+    let connection: SQLiteConnection
+    let statements: WriteStatements
+    private let directory: DataDirectory
+    /// The next place to give out. Only moved on when the transaction that used it has been committed.
+    var nextSequence: Sequence64
+    /// Where the next `prune` goes on.
+    var pruneCursor: Sequence64 = 0
+
+    /// Opens, or creates, the journal in a data directory.
+    /// - Throws: `inUse`, `damaged`, `foreign`, `newerSchema` or `cannotOpen`. A file that is not ours is not touched.
+    package init(directory path: String) throws(JournalError) {
+        directory = try DataDirectory(path)
+        databasePath = directory.databasePath
+        try directory.createDatabaseFile()
+        connection = try SQLiteConnection(path: databasePath, readOnly: false)
+        try Schema.prepare(connection)
+        try directory.restrictDatabaseFile()
+        queries = try SQLiteQueries(connection)
+        statements = try WriteStatements(connection)
+        nextSequence = try queries.readCounts().lastSequence + 1
+    }
+
+    /// Caps the size of the database file; beyond it, writes throw `full`. nil lifts the cap.
+    package func limitSize(toBytes bytes: Int64?) throws(JournalError) {
+        let pageSize = try connection.integer("PRAGMA page_size")
+        let pages = bytes.map { max(1, $0 / max(1, pageSize)) } ?? 4_294_967_294
+        _ = try connection.integer("PRAGMA max_page_count = \(pages)")
+    }
+
+    package func commit(
+        _ submissions: [Submission], updates: [JournalUpdate], now: Int64
+    ) throws(JournalError) -> [Admission] {
+        var next = nextSequence
+        var admissions: [Admission] = []
+        admissions.reserveCapacity(submissions.count)
+        try connection.transaction { () throws(JournalError) in
+            for update in updates { try keep(update) }
+            for submission in submissions {
+                let admission = try judge(submission)
+                if case .accepted = admission {
+                    try insert(submission, as: next, now: now)
+                    admissions.append(.accepted(next))
+                    next += 1
+                } else {
+                    admissions.append(admission)
+                }
+            }
+        }
+        nextSequence = next
+        return admissions
+    }
+}

@@ -1,0 +1,145 @@
+internal import Journal
+
+/// What the database file looks like, and how an older one becomes the present one.
+enum Schema {
+    /// Marks a file as Cutover's (`PRAGMA application_id`): "CutO".
+    static let applicationID: Int64 = 0x4375_744F
+    /// `PRAGMA user_version` of a file that this code writes.
+    static var version: Int64 { Int64(migrations.count) }
+
+    /// The rows of the two partial indexes. A query must say the very same words for SQLite to use the index.
+    static let outstanding =
+        "(legacy_state IN ('pending', 'awaiting-copy') OR new_state IN ('pending', 'awaiting-copy'))"
+    static let parked = "(legacy_state = 'parked' OR new_state = 'parked')"
+
+    /// Each step takes the file from version `index` to `index + 1`. Steps are never edited once released.
+    static let migrations: [String] = [first]
+
+    // Legs are columns of their change, so that an answer or a settled leg is one row update. Bodies have a table of their own:
+    // SQLite writes a row anew with every update, and a body may be megabytes.
+    private static let first = """
+        CREATE TABLE change (
+            sequence INTEGER PRIMARY KEY,
+            accepted_at INTEGER NOT NULL,
+            user TEXT NOT NULL,                 -- '' is anonymous
+            record TEXT,                        -- the first record; the others are in batch_record
+            revision INTEGER,
+            payload_hash TEXT,
+            record_count INTEGER NOT NULL,
+            has_revision INTEGER NOT NULL,
+            idempotency_key TEXT,               -- the client's
+            outgoing_key TEXT NOT NULL,
+            holds_key INTEGER NOT NULL,         -- 0: no key, or a repeat is a new attempt
+            fingerprint TEXT NOT NULL,
+            method TEXT NOT NULL,
+            target TEXT NOT NULL,
+            side INTEGER NOT NULL,
+            dual_write INTEGER NOT NULL,
+            is_answered INTEGER NOT NULL DEFAULT 0,
+            answered_status INTEGER,
+            legacy_state TEXT NOT NULL,
+            legacy_attempts INTEGER NOT NULL DEFAULT 0,
+            legacy_refusals INTEGER NOT NULL DEFAULT 0,
+            legacy_last_status INTEGER,
+            legacy_next_attempt_at INTEGER,
+            new_state TEXT NOT NULL,
+            new_attempts INTEGER NOT NULL DEFAULT 0,
+            new_refusals INTEGER NOT NULL DEFAULT 0,
+            new_last_status INTEGER,
+            new_next_attempt_at INTEGER
+        ) STRICT;
+        CREATE UNIQUE INDEX change_key ON change (user, idempotency_key) WHERE holds_key = 1;
+        CREATE INDEX change_outstanding ON change (sequence) WHERE \(outstanding);
+        CREATE INDEX change_parked ON change (sequence) WHERE \(parked);
+        CREATE TABLE batch_record (
+            sequence INTEGER NOT NULL REFERENCES change ON DELETE CASCADE,
+            ordinal INTEGER NOT NULL,
+            record TEXT NOT NULL,
+            revision INTEGER,
+            payload_hash TEXT NOT NULL,
+            PRIMARY KEY (sequence, ordinal)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE change_body (
+            sequence INTEGER PRIMARY KEY REFERENCES change ON DELETE CASCADE,
+            header_lines BLOB NOT NULL,
+            conditional_lines BLOB NOT NULL,
+            body BLOB NOT NULL
+        ) STRICT;
+        CREATE TABLE change_answer (
+            sequence INTEGER PRIMARY KEY REFERENCES change ON DELETE CASCADE,
+            status INTEGER NOT NULL,
+            served_by INTEGER NOT NULL,
+            header_lines BLOB NOT NULL,
+            body BLOB NOT NULL,
+            is_body_omitted INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE record_revision (
+            user TEXT NOT NULL,
+            record TEXT NOT NULL,
+            revision INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,          -- outlives its change
+            payload_hash TEXT NOT NULL,
+            idempotency_key TEXT,
+            PRIMARY KEY (user, record, revision)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE rollout (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            generation INTEGER NOT NULL,
+            plan TEXT NOT NULL,
+            stage TEXT NOT NULL,
+            percent_hundredths INTEGER NOT NULL,
+            state TEXT NOT NULL,
+            since INTEGER NOT NULL,
+            details TEXT NOT NULL
+        ) STRICT;
+        CREATE TABLE event (
+            sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+            at INTEGER NOT NULL,
+            actor TEXT NOT NULL,
+            action TEXT NOT NULL,
+            before TEXT NOT NULL,
+            after TEXT NOT NULL,
+            reason TEXT NOT NULL
+        ) STRICT;
+        CREATE TABLE pin (
+            user TEXT PRIMARY KEY,
+            side INTEGER NOT NULL,
+            since INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE counter (
+            name TEXT PRIMARY KEY,
+            value INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// Makes a file ready: a new one gets the schema, an older one its migrations. Anything else is refused untouched.
+    static func prepare(_ connection: SQLiteConnection) throws(JournalError) {
+        let application = try connection.integer("PRAGMA application_id")
+        var version = try connection.integer("PRAGMA user_version")
+        let objects = try connection.integer("SELECT count(*) FROM sqlite_schema")
+        guard application == applicationID || (application == 0 && version == 0 && objects == 0) else {
+            throw JournalError(.foreign, "\(connection.path) is a database of another program; it is left as it is")
+        }
+        guard version <= Schema.version else {
+            throw JournalError(
+                .newerSchema,
+                "\(connection.path) has schema version \(version), this program knows versions up to \(Schema.version)")
+        }
+        // WAL: readers do not stop the writer. FULL: a commit returns after the fsync of its frames.
+        try connection.execute(
+            """
+            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+            PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;
+            PRAGMA temp_store = MEMORY;
+            """)
+        while version < Schema.version {
+            let step = migrations[Int(version)]
+            try connection.transaction { () throws(JournalError) in
+                try connection.execute(step)
+                try connection.execute(
+                    "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version + 1)")
+            }
+            version += 1
+        }
+    }
+}

@@ -1,0 +1,126 @@
+internal import CSQLite
+internal import Journal
+
+/// One prepared statement. Owns it, finalises it, and keeps its connection alive until then.
+///
+/// Values are bound in order: `statement.bind(1).bind("a")`. A failed bind is reported by the next `step`.
+final class Statement {
+    private let connection: SQLiteConnection
+    private let handle: OpaquePointer
+    private var position: Int32 = 0
+    private var bindFailure: Int32 = SQLITE_OK
+
+    init(_ connection: SQLiteConnection, _ sql: String) throws(JournalError) {
+        var prepared: OpaquePointer?
+        let code = sqlite3_prepare_v3(connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        guard let prepared, code == SQLITE_OK else { throw connection.error(code) }
+        self.connection = connection
+        handle = prepared
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    // MARK: Binding
+
+    private func bound(_ code: Int32) -> Statement {
+        if code != SQLITE_OK, bindFailure == SQLITE_OK { bindFailure = code }
+        return self
+    }
+
+    private func next() -> Int32 {
+        position += 1
+        return position
+    }
+
+    @discardableResult func bind(_ value: Int64) -> Statement { bound(sqlite3_bind_int64(handle, next(), value)) }
+    @discardableResult func bind(_ value: Int) -> Statement { bind(Int64(value)) }
+    @discardableResult func bind(_ value: Bool) -> Statement { bind(value ? 1 as Int64 : 0) }
+
+    @discardableResult func bind(_ value: Int64?) -> Statement {
+        guard let value else { return bound(sqlite3_bind_null(handle, next())) }
+        return bind(value)
+    }
+
+    @discardableResult func bind(_ value: Int?) -> Statement { bind(value.map { Int64($0) }) }
+
+    @discardableResult func bind(_ value: String?) -> Statement {
+        guard var text = value else { return bound(sqlite3_bind_null(handle, next())) }
+        let index = next()
+        // An empty text has no address, which would bind NULL.
+        if text.isEmpty { return bound(csqlite_bind_text(handle, index, "", 0)) }
+        // SQLite copies the bytes, so the pointer need not outlive the closure.
+        return bound(
+            text.withUTF8 { bytes in
+                bytes.withMemoryRebound(to: CChar.self) {
+                    csqlite_bind_text(handle, index, $0.baseAddress, Int32($0.count))
+                }
+            })
+    }
+
+    /// Binds bytes without copying them: they must stay where they are until `run` or `reset` has returned.
+    @discardableResult func bind(borrowing bytes: UnsafeBufferPointer<UInt8>) -> Statement {
+        let index = next()
+        guard let base = bytes.baseAddress, !bytes.isEmpty else {
+            return bound(sqlite3_bind_zeroblob(handle, index, 0))
+        }
+        return bound(csqlite_bind_blob_static(handle, index, base, Int32(bytes.count)))
+    }
+
+    // MARK: Running
+
+    /// Moves to the next row. Returns false, and resets, at the end.
+    func step() throws(JournalError) -> Bool {
+        guard bindFailure == SQLITE_OK else {
+            let code = bindFailure
+            reset()
+            throw connection.error(code)
+        }
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW:
+            return true
+        case SQLITE_DONE:
+            reset()
+            return false
+        case let code:
+            // The message is read before the reset, which may clear it.
+            let error = connection.error(code)
+            reset()
+            throw error
+        }
+    }
+
+    /// Runs a statement to its end, whatever rows it has.
+    func run() throws(JournalError) {
+        while try step() {}
+    }
+
+    /// Makes the statement ready to be bound again. Needed only where rows were left unread.
+    func reset() {
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+        position = 0
+        bindFailure = SQLITE_OK
+    }
+
+    /// Rows changed by the statement that ran last on this connection.
+    var changedRows: Int { Int(sqlite3_changes(connection.handle)) }
+
+    // MARK: Columns of the present row
+
+    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+    func integerOrNil(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+
+    func text(_ column: Int32) -> String {
+        guard let text = sqlite3_column_text(handle, column) else { return "" }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+    }
+
+    func textOrNil(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
+    func bytes(_ column: Int32) -> [UInt8] {
+        guard let blob = sqlite3_column_blob(handle, column) else { return [] }
+        return [UInt8](UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+}

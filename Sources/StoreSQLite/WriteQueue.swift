@@ -1,0 +1,95 @@
+internal import Journal
+internal import Rollout
+
+/// What waits for the journal thread. Guarded by the writer's monitor.
+struct WriteQueue {
+    struct Write {
+        var submission: Submission
+        var completion: @Sendable (Admission) -> Void
+
+        var bytes: Int {
+            submission.body.count + submission.headerLines.count + submission.conditionalLines.count + 512
+        }
+    }
+
+    /// What one transaction takes.
+    struct Group {
+        var writes: [Write] = []
+        var updates: [JournalUpdate] = []
+        var works: [Work] = []
+        var isEmpty: Bool { writes.isEmpty && updates.isEmpty && works.isEmpty }
+    }
+
+    /// Work between two groups; it gets nil when the journal was closed before its turn.
+    typealias Work = @Sendable ((any JournalStore)?) -> Void
+
+    private(set) var writes: [Write] = []
+    private(set) var updates: [JournalUpdate] = []
+    private(set) var works: [Work] = []
+    private(set) var bytes = 0
+    /// When the oldest of `updates` arrived, on the monotonic clock.
+    private(set) var updatesSince: UInt64 = 0
+
+    var isEmpty: Bool { writes.isEmpty && updates.isEmpty && works.isEmpty }
+    var isUrgent: Bool { !writes.isEmpty || !works.isEmpty }
+
+    /// - Returns: false when the write does not fit.
+    mutating func append(_ write: Write, limits: JournalLimits) -> Bool {
+        guard writes.count < limits.queuedWrites, writes.isEmpty || bytes + write.bytes <= limits.queuedBytes else {
+            return false
+        }
+        writes.append(write)
+        bytes += write.bytes
+        return true
+    }
+
+    mutating func append(_ update: JournalUpdate, at now: UInt64) {
+        if updates.isEmpty { updatesSince = now }
+        updates.append(update)
+    }
+
+    mutating func append(_ work: @escaping Work) { works.append(work) }
+
+    /// Takes the next group: all updates and works, and as many writes as fit.
+    mutating func take(_ limits: JournalLimits) -> Group {
+        var group = Group()
+        swap(&group.updates, &updates)
+        swap(&group.works, &works)
+        var size = 0
+        var count = 0
+        while count < writes.count, count < limits.groupWrites, size <= limits.groupBytes {
+            size += writes[count].bytes
+            count += 1
+        }
+        if count == writes.count {
+            swap(&group.writes, &writes)
+        } else {
+            group.writes = Array(writes[..<count])
+            writes.removeFirst(count)
+        }
+        bytes -= size
+        return group
+    }
+}
+
+/// Makes a list of updates that could not be kept as short as it can be: of several facts about one leg only the last counts,
+/// and an answer says all that was known about both legs before it. Keeps the order of what remains.
+func compact(_ updates: [JournalUpdate]) -> [JournalUpdate] {
+    struct Leg: Hashable {
+        var sequence: Sequence64
+        var isLegacy: Bool
+    }
+    var known: Set<Leg> = []
+    var kept: [JournalUpdate] = []
+    for update in updates.reversed() {
+        switch update {
+        case .leg(let sequence, let side, _):
+            guard known.insert(Leg(sequence: sequence, isLegacy: side == .legacy)).inserted else { continue }
+        case .answered(let sequence, _, _, _, _):
+            known.insert(Leg(sequence: sequence, isLegacy: true))
+            known.insert(Leg(sequence: sequence, isLegacy: false))
+        }
+        kept.append(update)
+    }
+    return kept.reversed()
+}

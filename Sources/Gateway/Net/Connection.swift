@@ -16,6 +16,9 @@ final class Connection: Channel {
     private(set) var hungUp = false
     /// The backend connection that works for this client: given up when the client goes away.
     var partner: Connection?
+    /// While this backend connection takes in a request body: the client whose reading is interrupted when the backend
+    /// answers early (or hangs up) instead of taking the rest.
+    var earlyAnswerInterrupts: Connection?
     /// Called when something happens while the connection is `isIdle`: pooled connections close themselves here.
     var onIdleEvent: (() -> Void)?
     /// In a pool, with no task waiting for it.
@@ -45,6 +48,7 @@ final class Connection: Channel {
 
     func close() {
         partner = nil
+        earlyAnswerInterrupts = nil
         onIdleEvent = nil
         if isOpen { loop.close(self) }
         interrupt(.aborted)
@@ -61,6 +65,10 @@ final class Connection: Channel {
         if canRead, !resumeReader() {
             if isIdle { onIdleEvent?() }
             if let partner, isGone { partner.interrupt(.aborted) }
+            if let client = earlyAnswerInterrupts {
+                client.interrupt(.aborted)
+                interrupt(.aborted)
+            }
         }
     }
 
@@ -68,7 +76,7 @@ final class Connection: Channel {
     var isGone: Bool {
         guard hungUp else { return false }
         var byte: UInt8 = 0
-        return recv(fd, &byte, 1, Int32(MSG_PEEK.rawValue) | Int32(MSG_DONTWAIT.rawValue)) <= 0
+        return recv(fd, &byte, 1, Int32(MSG_PEEK.rawValue | MSG_DONTWAIT.rawValue)) <= 0
     }
 
     override func timedOut() {
@@ -124,6 +132,12 @@ final class Connection: Channel {
         deadline = 0
         if let failure = takeInterruption() { throw failure }
     }
+
+    /// Something has arrived (or the peer has hung up) that was not read yet.
+    var hasArrivals: Bool { canRead }
+
+    /// The kernel has nothing more: the next read waits for an edge. For listening descriptors, which are not read.
+    func readExhausted() { canRead = false }
 
     /// Nothing has arrived and the peer has not hung up: fit for the next request.
     var isQuiet: Bool { isOpen && !canRead && !hungUp }

@@ -1,7 +1,9 @@
 import CLinux
+import Configuration
 import HTTPWire
 import Journal
 import Rollout
+import Telemetry
 
 extension ClientSession {
     /// Sends an answer of the gateway's own as a problem document (RFC 9457).

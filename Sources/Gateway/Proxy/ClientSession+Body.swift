@@ -1,5 +1,7 @@
 import CLinux
+import Configuration
 import HTTPWire
+import Telemetry
 
 extension ClientSession {
     /// Takes the request's body into `body`, whole and decoded of its transfer coding. The head stays at the front of

@@ -1,4 +1,5 @@
 import CLinux
+import Configuration
 import HTTPWire
 import Rollout
 import Routing
@@ -22,8 +23,8 @@ final class ClientSession {
     /// `X-Forwarded-For` line of a request that had none.
     let forwardedForLine: [UInt8]
     let peerText: [UInt8]
-    /// Set while this client's request is compared with the other side.
-    var shadow: ShadowRead?
+    /// The framing of the streamed body was wrong: the client's fault, not the backend's.
+    var brokenBody = false
 
     init(worker: Worker, client: Connection, peer: sockaddr_storage) {
         self.worker = worker

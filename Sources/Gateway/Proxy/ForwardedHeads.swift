@@ -46,7 +46,7 @@ extension ClientSession {
         out.append("\r\n")
     }
 
-    private func appendAdditions(_ head: MessageHead, _ p: UnsafePointer<UInt8>, _ out: Buffer) {
+    func appendAdditions(_ head: MessageHead, _ p: UnsafePointer<UInt8>, _ out: Buffer) {
         out.append("Via: 1.1 cutover\r\n")
         if head.has(.forwardedFor) {
             out.append("X-Forwarded-For: ")

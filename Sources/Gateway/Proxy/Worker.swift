@@ -4,6 +4,7 @@ import Configuration
 import HTTPWire
 import Journal
 import Rollout
+import Routing
 import Telemetry
 
 /// The proxy on one event loop: its listeners, its pools, its counters. All state is plain, because all code runs on the
@@ -17,6 +18,8 @@ final class Worker: @unchecked Sendable {
     private(set) var snapshot: Snapshot
     private(set) var legacy: UpstreamPool
     private(set) var new: UpstreamPool
+    private(set) lazy var deliveries = DeliveryDesk(worker: self)
+    let hasher = ContentHasher()
     let identityScratch = IdentityScratch()
     private(set) var clientLimits: WireLimits
     private(set) var answerTails: AnswerTails
@@ -43,6 +46,24 @@ final class Worker: @unchecked Sendable {
         answerTails = AnswerTails(exposed: settings.expose)
         shadows = ShadowDesk(loop: loop, metrics: metrics, mismatches: shared.mismatches, workers: workers)
         shadows.configure(settings.shadow)
+        shadows.worker = self
+    }
+
+    /// Whether the route of a write wants conditional headers on the second leg too.
+    func keepsConditionals(_ submission: Submission) -> Bool {
+        guard !submission.conditionalLines.isEmpty, !snapshot.compiledRoutes.isEmpty else { return false }
+        var method = submission.method
+        var target = submission.target
+        let index = method.withUTF8 { m in
+            target.withUTF8 { t in
+                m.baseAddress.flatMap { m0 in
+                    t.baseAddress.flatMap { t0 in
+                        snapshot.routes.match(method: m0, m.count, path: t0, RequestTarget.pathCount(t0, t.count))
+                    }
+                }
+            }
+        }
+        return index.map { snapshot.compiledRoutes[$0].route.keepsConditionals } ?? false
     }
 
     @inline(__always)

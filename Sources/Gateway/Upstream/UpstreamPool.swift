@@ -12,8 +12,8 @@ final class UpstreamPool {
     let side: Side
     let breaker: Breaker
     private let endpoint: Endpoint
-    private let loop: EventLoop
-    private let metrics: LoopMetrics
+    let loop: EventLoop
+    let metrics: LoopMetrics
     private let wireLimits: WireLimits
     private let limit: Int
     private let connectTimeout: Int64

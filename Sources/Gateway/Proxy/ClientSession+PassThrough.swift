@@ -1,0 +1,85 @@
+import Configuration
+import HTTPWire
+import Rollout
+import Routing
+import Telemetry
+
+extension ClientSession {
+    /// Routes of kind `legacy`, `new` and `split`, and reads whose body is too large to repeat: one backend, streamed in both
+    /// directions, no fallback, no comparison.
+    func passThrough() async throws(SessionEnd) {
+        let pool = worker.pool(request.decision.side)
+        let upstream: Connection
+        do throws(UpstreamFailure) {
+            upstream = request.bodyComplete ? try await exchange(pool) : try await streamRequest(pool)
+        } catch {
+            if error == .clientGone {
+                metrics.clientAbort()
+                throw .gone
+            }
+            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            if request.kind == .read { metrics.read(pool.side.backend, failed: true) }
+            return try await answer(brokenBody ? .malformedBody : .upstream(error))
+        }
+        let failed = upstream.head.status >= 500
+        pool.breaker.record(failed: failed, now: loop.now)
+        let intact = try await relay(upstream, pool, reason: request.decision.reason, capture: nil)
+        if request.kind == .read { metrics.read(pool.side.backend, failed: !intact || failed) }
+        if !intact { throw .gone }
+    }
+
+    /// Sends head and body as they come. Nothing can be repeated, so it always takes a new connection: one from the pool
+    /// might have been closed by the backend in this very moment.
+    private func streamRequest(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
+        let upstream = try await pool.take(fresh: true)
+        appendRequestHead(to: upstream.output, pool: pool, framing: .asReceived)
+        do throws(SessionEnd) { try await sendContinue() } catch {
+            pool.discard(upstream)
+            throw .clientGone
+        }
+        var scanner = BodyScanner.request(client.head)
+        dropRequest()
+        upstream.earlyAnswerInterrupts = client
+        do throws(UpstreamFailure) {
+            try await sendBody(&scanner, upstream, pool)
+            upstream.earlyAnswerInterrupts = nil
+            client.partner = upstream
+            try await awaitAnswer(upstream, pool)
+        } catch {
+            client.partner = nil
+            pool.discard(upstream)
+            throw error
+        }
+        client.partner = nil
+        return upstream
+    }
+
+    private func sendBody(
+        _ scanner: inout BodyScanner, _ upstream: Connection, _ pool: UpstreamPool
+    ) async throws(UpstreamFailure) {
+        let timeout = worker.snapshot.settings.timeouts.bodyMilliseconds
+        while true {
+            guard let used = scanner.scan(client.input.readable, client.input.count, payload: { _, _ in }) else {
+                brokenBody = true
+                throw .malformed
+            }
+            do throws(IOFailure) {
+                try await upstream.flush(with: client.input, used, timeout: pool.timeout)
+            } catch {
+                if upstream.hasArrivals { return }
+                throw UpstreamFailure(error)
+            }
+            if scanner.isDone {
+                request.bodyComplete = true
+                return
+            }
+            do throws(IOFailure) {
+                try await client.fill(timeout: timeout)
+            } catch {
+                // The backend has answered before it took the whole body: pass that on and close (RFC 9112 §9.3).
+                if error == .aborted, upstream.hasArrivals { return }
+                throw .clientGone
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Configuration
+import HTTPWire
+import Rollout
+import Telemetry
+
+extension ClientSession {
+    /// A read: the user's side answers; when new fails before the first byte has gone to the client, legacy does.
+    @inline(__always)
+    func handleRead() async throws(SessionEnd) {
+        if !request.bodyComplete {
+            // A read with a body (PROPFIND, a search by POST) must be repeatable for fallback and comparison.
+            let limit = worker.snapshot.settings.shadow.bodyMaxBytes
+            if client.head.contentLength > limit {
+                if request.isShadowed { metrics.shadow(.dropped) }
+                return try await passThrough()
+            }
+            if let refusal = try await readBody(limit: limit) { return try await answer(refusal) }
+        }
+        let side = request.decision.side
+        let pool = worker.pool(side)
+        let shadow = request.isShadowed && client.head.method.isShadowed ? worker.shadows.open(self, side) : nil
+        let upstream: Connection
+        do throws(UpstreamFailure) {
+            upstream = try await exchange(pool, shadow: shadow)
+        } catch {
+            shadow?.primary.fail()
+            worker.shadows.primaryEnded(shadow)
+            return try await readFailed(error, pool)
+        }
+        let status = upstream.head.status
+        pool.breaker.record(failed: status >= 500, now: loop.now)
+        if side == .new, let reason = fallbackReason(status: status) {
+            metrics.read(side.backend, failed: status >= 500)
+            dispose(upstream, pool)
+            shadow?.primary.fail()
+            worker.shadows.primaryEnded(shadow)
+            return try await fallBack(reason)
+        }
+        let intact: Bool
+        do throws(SessionEnd) {
+            intact = try await relay(upstream, pool, reason: request.decision.reason, capture: shadow?.primary)
+        } catch {
+            metrics.read(side.backend, failed: status >= 500)
+            worker.shadows.primaryEnded(shadow)
+            throw error
+        }
+        metrics.read(side.backend, failed: !intact || status >= 500)
+        worker.shadows.primaryEnded(shadow)
+        if !intact { throw .gone }
+    }
+
+    private func readFailed(_ failure: UpstreamFailure, _ pool: UpstreamPool) async throws(SessionEnd) {
+        if failure == .clientGone {
+            metrics.clientAbort()
+            throw .gone
+        }
+        metrics.read(pool.side.backend, failed: true)
+        if failure != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+        if pool.side == .new, let reason = fallbackReason(failure) { return try await fallBack(reason) }
+        try await answer(.upstream(failure))
+    }
+
+    /// Legacy answers after all.
+    private func fallBack(_ reason: FallbackReason) async throws(SessionEnd) {
+        let pool = worker.legacy
+        let upstream: Connection
+        do throws(UpstreamFailure) {
+            upstream = try await exchange(pool)
+        } catch {
+            if error == .clientGone { throw .gone }
+            request.decision = Decision(side: .legacy, reason: reason.reason)
+            metrics.read(.legacy, failed: true)
+            return try await answer(.upstream(error))
+        }
+        let status = upstream.head.status
+        pool.breaker.record(failed: status >= 500, now: loop.now)
+        // Both say "not found": new was right, and nothing had to be saved.
+        if !(reason == .notFound && status == 404) { metrics.fallback(.read, reason: reason) }
+        let intact = try await relay(upstream, pool, reason: reason.reason, capture: nil)
+        metrics.read(.legacy, failed: !intact || status >= 500)
+        if !intact { throw .gone }
+    }
+
+    private func fallbackReason(status: Int) -> FallbackReason? {
+        let fallback = worker.snapshot.settings.fallback
+        if status == 404 { return fallback.on404 ? .notFound : nil }
+        return status >= 500 && fallback.on5xx ? .serverError : nil
+    }
+
+    func fallbackReason(_ failure: UpstreamFailure) -> FallbackReason? {
+        let fallback = worker.snapshot.settings.fallback
+        switch failure {
+        case .connect, .exhausted: return fallback.onConnect ? .connect : nil
+        case .timeout: return fallback.onTimeout ? .timeout : nil
+        // A connection that breaks or talks nonsense is as good as none.
+        case .broken, .malformed: return fallback.onConnect ? .connect : nil
+        case .clientGone: return nil
+        }
+    }
+}
+
+extension FallbackReason {
+    var reason: Reason {
+        switch self {
+        case .connect: .fallbackConnect
+        case .timeout: .fallbackTimeout
+        case .serverError: .fallback5xx
+        case .notFound: .fallback404
+        }
+    }
+}
+
+extension Method {
+    /// HEAD and OPTIONS are not compared (contract §7); TRACE echoes what differs by nature.
+    var isShadowed: Bool { self != .head && self != .options && self != .trace }
+}

@@ -1,0 +1,63 @@
+import HTTPWire
+
+/// A copy of an answer for the comparison: head and decoded body, within a limit. Confined to its loop.
+final class AnswerCapture {
+    enum State { case waiting, complete, failed, tooLarge }
+
+    private(set) var state = State.waiting
+    private(set) var status = 0
+    /// Head and body, one behind the other.
+    let bytes: Buffer
+    private var headCount = 0
+    private var limit = 0
+    private(set) var contentType = 0..<0
+    private(set) var contentEncoding = 0..<0
+
+    init(pool: BlockPool) { bytes = Buffer(pool: pool) }
+
+    func reset(limit: Int) {
+        state = .waiting
+        status = 0
+        headCount = 0
+        contentType = 0..<0
+        contentEncoding = 0..<0
+        self.limit = limit
+        bytes.clear()
+    }
+
+    func release() {
+        bytes.clear()
+        bytes.releaseIfEmpty()
+    }
+
+    func begin(_ p: UnsafePointer<UInt8>, _ head: MessageHead) {
+        status = head.status
+        headCount = head.length
+        if let field = head.firstField(kind: .contentType) { contentType = Int(field.valueStart)..<Int(field.valueEnd) }
+        if let field = head.firstField(kind: .contentEncoding) { contentEncoding = Int(field.valueStart)..<Int(field.valueEnd) }
+        bytes.append(p, head.length)
+    }
+
+    @inline(__always)
+    func add(_ p: UnsafePointer<UInt8>, _ count: Int) {
+        guard state == .waiting else { return }
+        if bytes.count &- headCount &+ count > limit {
+            state = .tooLarge
+            release()
+        } else {
+            bytes.append(p, count)
+        }
+    }
+
+    func complete() { if state == .waiting { state = .complete } }
+    func fail() { if state == .waiting { state = .failed } }
+
+    var body: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: bytes.readable + headCount, count: bytes.count - headCount)
+    }
+    var head: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: bytes.readable, count: headCount) }
+
+    func slice(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: bytes.readable + range.lowerBound, count: range.count)
+    }
+}

@@ -1,0 +1,307 @@
+import CLinux
+import Configuration
+import HTTPWire
+import Journal
+import Rollout
+import Telemetry
+
+/// A write on its way through its authoritative leg.
+private struct AcceptedWrite {
+    var sequence: Sequence64
+    var message: LegMessage
+    var acceptedMilliseconds: Int64
+    var legs: Legs
+    var isConflicted = false
+
+    var submission: Submission { message.submission }
+}
+
+extension ClientSession {
+    /// A write: read whole, made durable in the journal, sent to the authoritative side, answered, and brought to the
+    /// other side (contract §6).
+    func handleWrite() async throws(SessionEnd) {
+        metrics.writeReceived()
+        let limit = worker.snapshot.settings.writes.bodyMaxBytes
+        if let refusal = try await readBody(limit: limit) {
+            if case .bodyTooLarge = refusal { metrics.limitHit(.writeBody) }
+            return try await answer(refusal)
+        }
+        let submission: Submission
+        do throws(SubmissionProblem) { submission = try makeSubmission() } catch {
+            switch error {
+            case .unusable(let problem): return try await answer(.badWrite(problem))
+            }
+        }
+        switch await worker.coordinator.submit(submission) {
+        case .accepted(let sequence):
+            let write = AcceptedWrite(
+                sequence: sequence, message: LegMessage(submission: submission),
+                acceptedMilliseconds: clinux_wall_milliseconds(),
+                legs: Legs(acceptedOn: submission.side, dualWrite: submission.dualWrite))
+            try await perform(write)
+        case .replay(let stored): try await replay(stored)
+        case .running: try await answer(.keyRunning)
+        case .keyReused: try await answer(.keyReused)
+        case .stale(let items):
+            metrics.conflict(.gateway)
+            metrics.conflictedWrite()
+            let isBatch = request.route >= 0 && worker.snapshot.compiledRoutes[request.route].items != nil
+            try await answer(.staleRevision(items, isBatch: isBatch))
+        case .unavailable:
+            metrics.limitHit(.journalQueue)
+            try await answer(.journalUnavailable)
+        }
+    }
+
+    // MARK: The authoritative leg
+
+    private func perform(_ accepted: AcceptedWrite) async throws(SessionEnd) {
+        var write = accepted
+        let side = write.submission.side
+        guard await turn(write.sequence, side) else {
+            if side == .new, let reason = fallbackReason(.timeout) { return try await fallBack(&write, reason) }
+            return try await give(up: &write, .laneBusy)
+        }
+        let pool = worker.pool(side)
+        let started = clinux_monotonic_nanoseconds()
+        let upstream: Connection
+        do throws(UpstreamFailure) {
+            upstream = try await pool.send(write.message, conditionals: true)
+        } catch {
+            book(side, .error, started)
+            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            write.legs[side].attempts += 1
+            if side == .new, let reason = fallbackReason(error) { return try await fallBack(&write, reason) }
+            return try await give(up: &write, .upstream(error))
+        }
+        let status = upstream.head.status
+        pool.breaker.record(failed: status >= 500, now: loop.now)
+        write.legs[side].attempts += 1
+        write.legs[side].lastStatus = status
+        switch judgeAuthoritative(.answered(status: status)) {
+        case .accepted:
+            book(side, .ok, started)
+            try await conclude(&write, upstream, pool, reason: request.decision.reason)
+        case .refused:
+            book(side, .refused, started)
+            try await refuse(&write, upstream, pool, reason: request.decision.reason, isFinal: true)
+        case .turnedAway:
+            book(side, .refused, started)
+            try await refuse(&write, upstream, pool, reason: request.decision.reason, isFinal: false)
+        case .failed:
+            book(side, .error, started)
+            if side == .new, worker.snapshot.settings.fallback.on5xx {
+                dispose(upstream, pool)
+                return try await fallBack(&write, .serverError)
+            }
+            try await failed(&write, upstream, pool, reason: request.decision.reason)
+        }
+    }
+
+    /// New has failed: legacy answers, and the leg to new is brought there afterwards.
+    private func fallBack(_ write: inout AcceptedWrite, _ reason: FallbackReason) async throws(SessionEnd) {
+        guard write.submission.dualWrite, await turn(write.sequence, .legacy) else {
+            return try await give(up: &write, write.submission.dualWrite ? .laneBusy : .upstream(.connect))
+        }
+        let pool = worker.legacy
+        request.decision = Decision(side: .legacy, reason: reason.reason)
+        let started = clinux_monotonic_nanoseconds()
+        let upstream: Connection
+        do throws(UpstreamFailure) {
+            upstream = try await pool.send(write.message, conditionals: true)
+        } catch {
+            book(.legacy, .error, started)
+            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            return try await give(up: &write, .upstream(error))
+        }
+        let status = upstream.head.status
+        pool.breaker.record(failed: status >= 500, now: loop.now)
+        write.legs.legacy.attempts += 1
+        write.legs.legacy.lastStatus = status
+        metrics.fallback(.write, reason: reason)
+        switch judgeAuthoritative(.answered(status: status)) {
+        case .accepted:
+            book(.legacy, .ok, started)
+            try await conclude(&write, upstream, pool, reason: reason.reason)
+        case .refused:
+            book(.legacy, .refused, started)
+            try await refuse(&write, upstream, pool, reason: reason.reason, isFinal: true)
+        case .turnedAway:
+            book(.legacy, .refused, started)
+            try await refuse(&write, upstream, pool, reason: reason.reason, isFinal: false)
+        case .failed:
+            book(.legacy, .error, started)
+            try await failed(&write, upstream, pool, reason: reason.reason)
+        }
+    }
+
+    /// Waits until the leg is the first of its lanes, at most the backend's time-out.
+    private func turn(_ sequence: Sequence64, _ side: Side) async -> Bool {
+        let coordinator = worker.coordinator
+        let loop = loop
+        let timeout = worker.pool(side).timeout
+        return await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
+            let isFirst = coordinator.whenFirst(sequence, side) { continuation.resume(returning: true) }
+            if isFirst { return continuation.resume(returning: true) }
+            loop.schedule(after: timeout) {
+                if coordinator.stopWaiting(sequence, side) { continuation.resume(returning: false) }
+            }
+        }
+    }
+
+    private func book(_ side: Side, _ result: WriteResult, _ started: UInt64) {
+        metrics.write(
+            side.backend, leg: .authoritative, result: result, nanoseconds: clinux_monotonic_nanoseconds() &- started)
+    }
+
+    // MARK: What it came to
+
+    /// The side that answered has it: the other leg becomes outstanding before the client can know.
+    private func conclude(
+        _ write: inout AcceptedWrite, _ upstream: Connection, _ pool: UpstreamPool, reason: Reason
+    ) async throws(SessionEnd) {
+        let side = pool.side
+        let coordinator = worker.coordinator
+        write.legs[side].state = .applied
+        let isOutstanding = write.legs[side.other].state.isOutstanding
+        if isOutstanding {
+            coordinator.addOutstanding(
+                write.sequence, user: write.submission.user, side.other, acceptedMilliseconds: write.acceptedMilliseconds)
+        }
+        coordinator.leave(write.sequence, side)
+        let answer = storedAnswer(of: upstream, servedBy: side)
+        let capture = AnswerCapture(pool: loop.blocks)
+        capture.reset(limit: StoredAnswer.bodyLimitBytes)
+        if isOutstanding { await deliverOther(write, side.other, status: upstream.head.status) }
+        let intact: Bool
+        do throws(SessionEnd) {
+            intact = try await relay(upstream, pool, reason: reason, capture: capture)
+        } catch {
+            post(write, servedBy: side, answer, capture, revisionAccepted: true)
+            throw error
+        }
+        post(write, servedBy: side, answer, capture, revisionAccepted: true)
+        if !intact { throw .gone }
+    }
+
+    /// Starts the other leg; with `answer: both` waits until it has been tried once.
+    private func deliverOther(_ write: AcceptedWrite, _ side: Side, status: Int) async {
+        var leg = write.legs[side]
+        if leg.attempts > 0 {
+            // New has failed a moment ago (a fallback): its next turn comes after the usual pause.
+            leg.nextAttemptMilliseconds = clinux_wall_milliseconds() + worker.snapshot.settings.writes.retryMinMilliseconds
+        }
+        let delivery = Delivery(
+            sequence: write.sequence, user: write.submission.user, side: side,
+            acceptedMilliseconds: write.acceptedMilliseconds, status: leg, message: write.message, answeredStatus: status)
+        delivery.isConflicted = write.isConflicted
+        guard worker.snapshot.settings.writes.answersAfterBoth, leg.attempts == 0 else { return worker.deliveries.start(delivery) }
+        let limit = worker.pool(side).timeout
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            var isDone = false
+            let once = {
+                guard !isDone else { return }
+                isDone = true
+                continuation.resume()
+            }
+            delivery.afterFirstAttempt = once
+            loop.schedule(after: limit, once)
+            worker.deliveries.start(delivery)
+        }
+    }
+
+    /// The side that had to decide said no: the other leg is never sent.
+    private func refuse(
+        _ write: inout AcceptedWrite, _ upstream: Connection, _ pool: UpstreamPool, reason: Reason, isFinal: Bool
+    ) async throws(SessionEnd) {
+        let side = pool.side
+        let status = upstream.head.status
+        if status == 409 || status == 412, write.submission.hasRevision {
+            metrics.conflict(side == .legacy ? .legacy : .new)
+            metrics.conflictedWrite()
+        }
+        write.legs[side].state = .refused
+        // New may have taken what legacy refuses now; nobody but an operator can tell.
+        let isUncertain = side == .legacy && write.submission.side == .new && write.legs.new.attempts > 0
+        write.legs[side.other].state = isUncertain ? .parked : .skipped
+        if isUncertain { metrics.legParked(.new) }
+        leaveLanes(write)
+        let answer = isFinal ? storedAnswer(of: upstream, servedBy: side) : nil
+        let capture = AnswerCapture(pool: loop.blocks)
+        capture.reset(limit: StoredAnswer.bodyLimitBytes)
+        let intact: Bool
+        do throws(SessionEnd) {
+            intact = try await relay(upstream, pool, reason: reason, capture: capture)
+        } catch {
+            post(write, servedBy: side, answer, capture, revisionAccepted: false)
+            throw error
+        }
+        post(write, servedBy: side, answer, capture, revisionAccepted: false)
+        if !intact { throw .gone }
+    }
+
+    /// The backend answered with an error of its own and nobody can take over: the client gets that answer.
+    private func failed(
+        _ write: inout AcceptedWrite, _ upstream: Connection, _ pool: UpstreamPool, reason: Reason
+    ) async throws(SessionEnd) {
+        abandon(&write)
+        if try await !relay(upstream, pool, reason: reason, capture: nil) { throw .gone }
+    }
+
+    /// No backend answered: the client gets an answer of the gateway's own.
+    private func give(up write: inout AcceptedWrite, _ own: OwnAnswer) async throws(SessionEnd) {
+        abandon(&write)
+        try await answer(own)
+    }
+
+    /// The write was not accepted: both legs are over, its revision and its key are free again.
+    private func abandon(_ write: inout AcceptedWrite) {
+        for side in Side.allCases { write.legs[side].state = .skipped }
+        leaveLanes(write)
+        worker.coordinator.journal.post(
+            .answered(write.sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false))
+    }
+
+    private func leaveLanes(_ write: AcceptedWrite) {
+        for side in Side.allCases { worker.coordinator.leave(write.sequence, side) }
+    }
+
+    // MARK: Keeping the first answer
+
+    /// The lines of the answer that a repeat gets too; for the parsed head at the front of the input.
+    private func storedAnswer(of upstream: Connection, servedBy side: Side) -> StoredAnswer {
+        let lines = Buffer(pool: loop.blocks)
+        appendFields(upstream.head, upstream.input.readable, to: lines) { kind in
+            switch kind {
+            case .connection, .hopByHop, .namedByConnection, .upgrade, .cutover, .contentLength, .transferEncoding, .trailer,
+                .date, .setCookie:
+                true
+            default: false
+            }
+        }
+        return StoredAnswer(status: upstream.head.status, headerLines: Array(lines.bytes), body: [], servedBy: side)
+    }
+
+    private func post(
+        _ write: AcceptedWrite, servedBy side: Side, _ answer: StoredAnswer?, _ capture: AnswerCapture, revisionAccepted: Bool
+    ) {
+        var answer = answer
+        if capture.state == .complete {
+            answer?.body = Array(capture.body)
+        } else {
+            answer?.isBodyOmitted = true
+        }
+        capture.release()
+        worker.coordinator.journal.post(
+            .answered(write.sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: revisionAccepted))
+    }
+}
+
+extension WriteCoordinator {
+    /// Waits for the journal's word on a submission. Resumes on the caller's loop.
+    func submit(_ submission: Submission) async -> Admission {
+        await withUnsafeContinuation { continuation in
+            journal.submit(submission) { continuation.resume(returning: $0) }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import CLinux
+import Journal
+import Rollout
+
+/// The way of one leg to its backend after the client has its answer (or, after a restart, before anybody knows whether it
+/// had one). Confined to its loop.
+final class Delivery {
+    let sequence: Sequence64
+    let user: String?
+    let side: Side
+    let acceptedMilliseconds: Int64
+    var status: LegStatus
+    /// The request; nil when it has to be read from the journal.
+    var message: LegMessage?
+    /// The stage of the other leg, for a delivery that decides over it (`isAuthoritative`).
+    var otherStatus: LegStatus
+    /// After a restart: nobody was answered yet, so this leg's answer decides what becomes of the other one.
+    var isAuthoritative: Bool
+    var answeredStatus: Int?
+    /// The write has already been counted as conflicted.
+    var isConflicted = false
+    /// Called after the first attempt, whatever it came to.
+    var afterFirstAttempt: (() -> Void)?
+
+    init(
+        sequence: Sequence64, user: String?, side: Side, acceptedMilliseconds: Int64, status: LegStatus, message: LegMessage?,
+        otherStatus: LegStatus = LegStatus(.applied), isAuthoritative: Bool = false, answeredStatus: Int?
+    ) {
+        self.sequence = sequence
+        self.user = user
+        self.side = side
+        self.acceptedMilliseconds = acceptedMilliseconds
+        self.status = status
+        self.message = message
+        self.otherStatus = otherStatus
+        self.isAuthoritative = isAuthoritative
+        self.answeredStatus = answeredStatus
+    }
+}

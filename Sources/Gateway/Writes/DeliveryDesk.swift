@@ -1,0 +1,265 @@
+import CLinux
+import Configuration
+import HTTPWire
+import Journal
+import Rollout
+import Telemetry
+
+/// Brings outstanding legs to their backends: in the order of their lanes, with back-off, for as long as it takes.
+/// Confined to its loop.
+///
+/// Limits: 64 legs at a time a backend; 32 MiB of requests kept in memory, the others are read from the journal again.
+final class DeliveryDesk {
+    private static let concurrency = 64
+    private static let retainedBytesMax = 32 << 20
+
+    private unowned(unsafe) let worker: Worker
+    private var retained = 0
+    private var active = PerSide(0)
+    private var waiting = PerSide<[Delivery]>([])
+    private var waitingFront = PerSide(0)
+
+    init(worker: Worker) { self.worker = worker }
+
+    private var loop: EventLoop { worker.loop }
+    private var coordinator: WriteCoordinator { worker.coordinator }
+    private var settings: WriteSettings { worker.snapshot.settings.writes }
+
+    /// Takes a leg on: it is sent when it is the first of its lanes and due.
+    func start(_ delivery: Delivery) {
+        if let message = delivery.message {
+            if retained + message.byteCount > DeliveryDesk.retainedBytesMax {
+                delivery.message = nil
+            } else {
+                retained += message.byteCount
+            }
+        }
+        waitForTurn(delivery)
+    }
+
+    private func waitForTurn(_ delivery: Delivery) {
+        // The delivery stays on this loop; the lock of the coordinator only carries the wish to be called.
+        nonisolated(unsafe) let delivery = delivery
+        let loop = loop
+        let isFirst = coordinator.whenFirst(delivery.sequence, delivery.side) { [unowned self] in
+            loop.execute { self.due(delivery) }
+        }
+        if isFirst { due(delivery) }
+    }
+
+    /// The leg is first in its lanes: it goes when its time has come and there is room.
+    private func due(_ delivery: Delivery) {
+        let wait = delivery.status.nextAttemptMilliseconds.map { $0 - clinux_wall_milliseconds() } ?? 0
+        // A stepped clock must not make anybody wait for hours.
+        if wait > 0 { return later(delivery, min(wait, settings.retryMaxMilliseconds)) }
+        admit(delivery)
+    }
+
+    private func later(_ delivery: Delivery, _ milliseconds: Int64) {
+        loop.schedule(after: milliseconds) { [unowned self] in self.admit(delivery) }
+    }
+
+    private func admit(_ delivery: Delivery) {
+        let side = delivery.side
+        let breaker = worker.pool(side).breaker
+        if !breaker.admits(now: loop.now) {
+            // One probe at a time finds out whether the backend is back; everybody else waits for it.
+            let wait = Int64(max(breaker.nextProbe, loop.now) - loop.now) + Int64(loop.random.next() % 200)
+            return later(delivery, max(20, wait))
+        }
+        guard active[side] < DeliveryDesk.concurrency else {
+            waiting[side].append(delivery)
+            return
+        }
+        active[side] += 1
+        Task.immediate(executorPreference: loop) {
+            await self.attempt(delivery)
+            self.active[side] -= 1
+            self.admitNext(side)
+        }
+    }
+
+    private func admitNext(_ side: Side) {
+        guard waitingFront[side] < waiting[side].count else {
+            waiting[side].removeAll(keepingCapacity: true)
+            waitingFront[side] = 0
+            return
+        }
+        let next = waiting[side][waitingFront[side]]
+        waitingFront[side] += 1
+        admit(next)
+    }
+
+    // MARK: One attempt
+
+    private func attempt(_ delivery: Delivery) async {
+        guard let message = await message(of: delivery) else { return }
+        let pool = worker.pool(delivery.side)
+        let started = clinux_monotonic_nanoseconds()
+        var outcome: LegOutcome
+        let keepsConditionals = delivery.isAuthoritative || worker.keepsConditionals(message.submission)
+        do throws(UpstreamFailure) {
+            let upstream = try await pool.send(message, conditionals: keepsConditionals)
+            outcome = .answered(status: upstream.head.status)
+            if try await !drain(upstream, pool) { outcome = .broken }
+        } catch {
+            outcome = LegOutcome(error)
+        }
+        let isFailure =
+            switch outcome {
+            case .answered(let status): status >= 500
+            case .connectFailed, .timedOut, .broken: true
+            }
+        pool.breaker.record(failed: isFailure, now: loop.now)
+        delivery.status.attempts += 1
+        if case .answered(let status) = outcome { delivery.status.lastStatus = status } else { delivery.status.lastStatus = nil }
+        let nanoseconds = clinux_monotonic_nanoseconds() &- started
+        if delivery.isAuthoritative {
+            settleAuthoritative(delivery, message, outcome, nanoseconds)
+        } else {
+            settle(delivery, message, outcome, nanoseconds)
+        }
+        delivery.afterFirstAttempt?()
+        delivery.afterFirstAttempt = nil
+    }
+
+    private func message(of delivery: Delivery) async -> LegMessage? {
+        if let message = delivery.message { return message }
+        let sequence = delivery.sequence
+        let loaded = await withUnsafeContinuation { continuation in
+            coordinator.journal.load(sequence) { continuation.resume(returning: $0) }
+        }
+        switch loaded {
+        case .success(let change?): return LegMessage(submission: change.submission)
+        case .success(nil):
+            // Pruned rows have no outstanding legs, so this cannot be; still, nobody may wait for ever.
+            logLine("journal row \(sequence) is gone: its leg to \(delivery.side.name) is dropped from the lane")
+            conclude(delivery, .parked)
+            return nil
+        case .failure:
+            later(delivery, settings.retryMinMilliseconds)
+            return nil
+        }
+    }
+
+    /// Reads the rest of an answer, which nobody wants, so that the connection can be used again.
+    private func drain(_ upstream: Connection, _ pool: UpstreamPool) async throws(UpstreamFailure) -> Bool {
+        let head = upstream.head
+        var scanner = BodyScanner.response(head, toHead: false)
+        upstream.input.consume(head.length)
+        while true {
+            guard let used = scanner.scan(upstream.input.readable, upstream.input.count, payload: { _, _ in }) else {
+                pool.discard(upstream)
+                return false
+            }
+            upstream.input.consume(used)
+            if scanner.isDone { break }
+            do throws(IOFailure) { try await upstream.fill(timeout: pool.timeout) } catch {
+                // The head has said what became of the leg; a body that breaks off does not change it.
+                pool.discard(upstream)
+                return true
+            }
+        }
+        pool.give(upstream, reusable: head.keepAlive && !scanner.endsWithConnection)
+        return true
+    }
+
+    // MARK: What it came to
+
+    private func settle(_ delivery: Delivery, _ message: LegMessage, _ outcome: LegOutcome, _ nanoseconds: UInt64) {
+        let verdict = judgeSecondary(
+            outcome, isDelete: message.isDelete, hasRevision: message.submission.hasRevision,
+            refusals: delivery.status.refusals, answeredStatus: delivery.answeredStatus)
+        let backend = delivery.side.backend
+        switch verdict {
+        case .applied:
+            worker.metrics.write(backend, leg: .secondary, result: .ok, nanoseconds: nanoseconds)
+            conclude(delivery, .applied)
+        case .superseded:
+            worker.metrics.write(backend, leg: .secondary, result: .refused, nanoseconds: nanoseconds)
+            worker.metrics.conflict(backend == .legacy ? .legacy : .new)
+            if !delivery.isConflicted { worker.metrics.conflictedWrite() }
+            conclude(delivery, .superseded)
+        case .parked:
+            worker.metrics.write(backend, leg: .secondary, result: .refused, nanoseconds: nanoseconds)
+            worker.metrics.legParked(backend)
+            conclude(delivery, .parked)
+        case .retryRefused:
+            worker.metrics.write(backend, leg: .secondary, result: .refused, nanoseconds: nanoseconds)
+            delivery.status.refusals += 1
+            retry(delivery)
+        case .retry:
+            worker.metrics.write(backend, leg: .secondary, result: .error, nanoseconds: nanoseconds)
+            retry(delivery)
+        }
+    }
+
+    private func retry(_ delivery: Delivery) {
+        worker.metrics.legRetry(delivery.side.backend)
+        forget(delivery)
+        let wait = retryDelay(
+            attempt: delivery.status.attempts, minimum: settings.retryMinMilliseconds,
+            maximum: settings.retryMaxMilliseconds, random: loop.random.next())
+        delivery.status.nextAttemptMilliseconds = clinux_wall_milliseconds() + wait
+        coordinator.journal.post(.leg(delivery.sequence, delivery.side, delivery.status))
+        later(delivery, wait)
+    }
+
+    private func conclude(_ delivery: Delivery, _ state: LegState) {
+        forget(delivery)
+        delivery.status.state = state
+        delivery.status.nextAttemptMilliseconds = nil
+        coordinator.journal.post(.leg(delivery.sequence, delivery.side, delivery.status))
+        coordinator.removeOutstanding(delivery.sequence, user: delivery.user, delivery.side)
+        coordinator.leave(delivery.sequence, delivery.side)
+    }
+
+    private func forget(_ delivery: Delivery) {
+        if let message = delivery.message { retained -= message.byteCount }
+        delivery.message = nil
+    }
+
+    /// A write that was under way when the gateway died: the backend that was to decide decides now.
+    private func settleAuthoritative(
+        _ delivery: Delivery, _ message: LegMessage, _ outcome: LegOutcome, _ nanoseconds: UInt64
+    ) {
+        let backend = delivery.side.backend
+        let other = delivery.side.other
+        switch judgeAuthoritative(outcome) {
+        case .accepted:
+            worker.metrics.write(backend, leg: .authoritative, result: .ok, nanoseconds: nanoseconds)
+            delivery.status.state = .applied
+            delivery.status.nextAttemptMilliseconds = nil
+            let isOutstanding = delivery.otherStatus.state.isOutstanding
+            if isOutstanding {
+                coordinator.addOutstanding(
+                    delivery.sequence, user: delivery.user, other, acceptedMilliseconds: delivery.acceptedMilliseconds)
+            }
+            answered(delivery, delivery.status.lastStatus ?? 200, other: delivery.otherStatus, accepted: true)
+            coordinator.leave(delivery.sequence, delivery.side)
+            guard isOutstanding else { return }
+            start(
+                Delivery(
+                    sequence: delivery.sequence, user: delivery.user, side: other,
+                    acceptedMilliseconds: delivery.acceptedMilliseconds, status: delivery.otherStatus, message: nil,
+                    answeredStatus: delivery.status.lastStatus))
+        case .refused, .turnedAway:
+            worker.metrics.write(backend, leg: .authoritative, result: .refused, nanoseconds: nanoseconds)
+            delivery.status.state = .refused
+            answered(delivery, delivery.status.lastStatus ?? 400, other: LegStatus(.skipped), accepted: false)
+            coordinator.leave(delivery.sequence, delivery.side)
+            coordinator.leave(delivery.sequence, other)
+        case .failed:
+            worker.metrics.write(backend, leg: .authoritative, result: .error, nanoseconds: nanoseconds)
+            retry(delivery)
+        }
+    }
+
+    private func answered(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) {
+        var legs = Legs(legacy: delivery.status, new: delivery.status)
+        legs[delivery.side.other] = other
+        let answer = StoredAnswer(status: status, headerLines: [], body: [], servedBy: delivery.side)
+        coordinator.journal.post(
+            .answered(delivery.sequence, servedBy: delivery.side, legs: legs, answer: answer, revisionAccepted: accepted))
+    }
+}

@@ -1,0 +1,75 @@
+import Journal
+import Rollout
+import Telemetry
+
+/// One write as it goes to the backends: the same bytes for both legs.
+struct LegMessage: Sendable {
+    let submission: Submission
+
+    /// Bytes that it keeps in memory.
+    var byteCount: Int { submission.body.count + submission.headerLines.count }
+
+    /// Writes the whole request.
+    /// - Parameter conditionals: If-Match and its like go along: on the authoritative leg, or where the route keeps them.
+    func append(to out: Buffer, pathPrefix: [UInt8], conditionals: Bool) {
+        out.reserve(submission.headerLines.count &+ submission.body.count &+ submission.target.utf8.count &+ 256)
+        out.append(submission.method)
+        out.append(byte: 32)
+        if !pathPrefix.isEmpty { out.append(pathPrefix) }
+        out.append(submission.target)
+        out.append(" HTTP/1.1\r\n")
+        out.append(submission.headerLines)
+        if conditionals { out.append(submission.conditionalLines) }
+        out.append("Idempotency-Key: ")
+        out.append(submission.outgoingKey)
+        out.append("\r\n\r\n")
+        out.append(submission.body)
+    }
+
+    var isIdempotent: Bool {
+        ["PUT", "DELETE", "PROPPATCH", "MKCOL", "COPY", "MOVE", "UNLOCK"].contains(submission.method)
+    }
+    var isDelete: Bool { submission.method == "DELETE" }
+}
+
+/// Sends legs. Confined to the loop of its pool.
+extension UpstreamPool {
+    /// Sends one leg and waits for the head of the final answer. The client cannot cancel this: a leg that has begun runs
+    /// to its end (contract §8). Re-sends under the same rule as reads do: once, on a new connection, when a pooled one
+    /// turned out to be closed and the backend cannot have seen the request or may see it twice.
+    func send(_ message: LegMessage, conditionals: Bool) async throws(UpstreamFailure) -> Connection {
+        var fresh = false
+        while true {
+            let upstream = try await take(fresh: fresh)
+            message.append(to: upstream.output, pathPrefix: pathPrefix, conditionals: conditionals)
+            let whole = upstream.output.count
+            let failure: UpstreamFailure
+            do throws(UpstreamFailure) {
+                do throws(IOFailure) { try await upstream.flush(timeout: timeout) } catch { throw UpstreamFailure(error) }
+                try await readAnswerHead(upstream, timeout: timeout, loop: loop)
+                return upstream
+            } catch {
+                failure = error
+            }
+            let wroteNothing = upstream.output.count >= whole
+            let sawAnswer = !upstream.input.isEmpty
+            let reused = upstream.reused
+            if failure == .malformed { metrics.malformedResponse(side.backend) }
+            discard(upstream)
+            guard reused, !fresh, failure == .broken, !sawAnswer, wroteNothing || message.isIdempotent else { throw failure }
+            metrics.upstreamResend(side.backend)
+            fresh = true
+        }
+    }
+}
+
+extension LegOutcome {
+    init(_ failure: UpstreamFailure) {
+        self =
+            switch failure {
+            case .connect, .exhausted: .connectFailed
+            case .timeout: .timedOut
+            case .broken, .malformed, .clientGone: .broken
+            }
+    }
+}

@@ -1,9 +1,9 @@
 /// Where an observation lies: log-linear cells, 32 to a power of two, cut once more at the bounds of the classic
 /// Prometheus buckets.
 ///
-/// An observation's cell is its log-linear index plus the number of classic bounds below it. Both grow with the value, so
-/// cells stay in order, a cell is never wider than 1/32 of its value (1.024 µs below 32 µs), and the classic buckets are
-/// exact although only one cell is counted.
+/// An observation's cell is its log-linear index plus the number of classic bounds below it. Both grow with the value,
+/// so cells stay in order, a cell is never wider than 1/32 of its value (1.024 µs below 32 µs), and the classic buckets
+/// are exact although only one cell is counted.
 package enum HistogramLayout {
     /// Upper bounds of the classic buckets in seconds, as they are printed. 0.3 is the default gate on writes.
     package static let boundLabels = [

@@ -2,9 +2,9 @@ package import Synchronization
 
 /// The counters, gauges and histograms of one event loop (or of the control plane).
 ///
-/// One thread writes, any thread may read at any time. A cell is changed by a relaxed load and a relaxed store: plain moves
-/// without a lock prefix, right because there is one writer. A reader may see one cell of an event changed and another not
-/// yet; nothing is ever torn or lost. No call allocates. Durations are nanoseconds of a monotonic clock.
+/// One thread writes, any thread may read at any time. A cell is changed by a relaxed load and a relaxed store: plain
+/// moves without a lock prefix, right because there is one writer. A reader may see one cell of an event changed and
+/// another not yet; nothing is ever torn or lost. No call allocates. Durations are nanoseconds of a monotonic clock.
 package final class LoopMetrics: @unchecked Sendable {
     /// `Cells.count` cells in one block that begins on its own cache line.
     package let cells: UnsafeMutablePointer<Atomic<UInt64>>

@@ -13,6 +13,7 @@ struct Exposition {
     var samples: [Sample] = []
     /// What a strict scraper would refuse.
     var faults: [String] = []
+    private var seen: Set<String> = []
 
     init(_ text: String) {
         var current = ""

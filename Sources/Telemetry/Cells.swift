@@ -2,7 +2,7 @@
 ///
 /// Bases are literals in computed properties, so that an inlined caller in another module sees a constant and not a
 /// lazily initialised global. Groups begin at round numbers; a test holds that none reaches into the next.
-package enum Cells {
+@usableFromInline package enum Cells {
     /// Reads: backend × (ok, error).
     @inlinable package static var reads: Int { 0 }
     /// Write legs: backend × leg × result.

@@ -51,7 +51,8 @@ package struct FourFigures: Sendable, Equatable {
     }
 }
 
-/// The cumulative numbers under the four figures: what a slot of the window keeps of a snapshot (about 15 KB of 125 KB).
+/// The cumulative numbers under the four figures: what a slot of the window keeps of a snapshot (about 15 KB of 125
+/// KB).
 package struct FigureCounts: Sendable {
     package var reads: ByBackend<UInt64>
     package var readErrors: ByBackend<UInt64>

@@ -48,8 +48,8 @@ package struct Histogram: Sendable, Equatable {
     /// The duration that a share of the observations does not exceed, in seconds; nil with no observation.
     ///
     /// The observation of rank ⌈quantile × count⌉ is looked up, and its place within its cell interpolated as if the
-    /// cell's observations were spread evenly, the last of them at the upper edge. The result lies in the same cell as the
-    /// exact value: it differs from it by at most 1/32 (1.024 µs below 32 µs), rather upwards. What is above
+    /// cell's observations were spread evenly, the last of them at the upper edge. The result lies in the same cell as
+    /// the exact value: it differs from it by at most 1/32 (1.024 µs below 32 µs), rather upwards. What is above
     /// `HistogramLayout.maximum` counts as that.
     ///
     /// - Parameter quantile: 0…1.

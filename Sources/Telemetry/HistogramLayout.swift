@@ -1,10 +1,10 @@
 /// Where an observation lies: log-linear cells, 32 to a power of two, cut once more at the bounds of the classic
 /// Prometheus buckets.
 ///
-/// An observation's cell is its log-linear index plus the number of classic bounds below it. Both grow with the value, so
-/// cells stay in order, a cell is never wider than 1/32 of its value (1.024 µs below 32 µs), and the classic buckets are
-/// exact although only one cell is counted.
-package enum HistogramLayout {
+/// An observation's cell is its log-linear index plus the number of classic bounds below it. Both grow with the value,
+/// so cells stay in order, a cell is never wider than 1/32 of its value (1.024 µs below 32 µs), and the classic buckets
+/// are exact although only one cell is counted.
+@usableFromInline package enum HistogramLayout {
     /// Upper bounds of the classic buckets in seconds, as they are printed. 0.3 is the default gate on writes.
     package static let boundLabels = [
         "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.3", "0.5", "1", "2.5", "5",
@@ -63,11 +63,11 @@ package enum HistogramLayout {
 /// Finds cells without searching: a table of ranks and the bounds, in memory that one owner frees.
 ///
 /// Owned by `LoopMetrics`; `@unchecked` there covers it, because the tables never change after `init`.
-package struct HistogramIndex {
+@usableFromInline package struct HistogramIndex {
     /// For each log-linear cell, how many classic bounds lie below its smallest observation.
-    package let ranks: UnsafeMutablePointer<UInt8>
+    @usableFromInline package let ranks: UnsafeMutablePointer<UInt8>
     /// The classic bounds in ns, closed by one that nothing exceeds.
-    package let bounds: UnsafeMutablePointer<UInt64>
+    @usableFromInline package let bounds: UnsafeMutablePointer<UInt64>
 
     /// Allocates and fills the tables; the owner calls `deallocate` once.
     package init() {

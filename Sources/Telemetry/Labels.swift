@@ -2,7 +2,7 @@
 // raw value's getter would be a call into this module. No case order may change without the cell map (`Cells`).
 
 /// A backend, as the metrics know it. Its index equals the raw value of the routing side of the same name.
-package enum Backend: Int, Sendable, CaseIterable {
+@usableFromInline package enum Backend: Int, Sendable, CaseIterable {
     case legacy = 0
     case new = 1
 
@@ -17,7 +17,7 @@ package enum Backend: Int, Sendable, CaseIterable {
 }
 
 /// Which copy of a write: the one that answers the client, or the other one.
-package enum WriteLeg: String, Sendable, CaseIterable {
+@usableFromInline package enum WriteLeg: String, Sendable, CaseIterable {
     case authoritative
     case secondary
 
@@ -26,7 +26,7 @@ package enum WriteLeg: String, Sendable, CaseIterable {
 }
 
 /// What one attempt of a leg came to.
-package enum WriteResult: String, Sendable, CaseIterable {
+@usableFromInline package enum WriteResult: String, Sendable, CaseIterable {
     /// The backend has it (contract §6: 2xx, or an answer that means the same).
     case ok
     /// A 4xx that is an answer, not a failure.
@@ -45,7 +45,7 @@ package enum WriteResult: String, Sendable, CaseIterable {
 }
 
 /// Who noticed that a revision was stale or taken.
-package enum ConflictSource: String, Sendable, CaseIterable {
+@usableFromInline package enum ConflictSource: String, Sendable, CaseIterable {
     case gateway
     case legacy
     case new
@@ -61,7 +61,7 @@ package enum ConflictSource: String, Sendable, CaseIterable {
 }
 
 /// What legacy answered in place of new.
-package enum FallbackKind: String, Sendable, CaseIterable {
+@usableFromInline package enum FallbackKind: String, Sendable, CaseIterable {
     case read
     case write
 
@@ -70,7 +70,7 @@ package enum FallbackKind: String, Sendable, CaseIterable {
 }
 
 /// Why legacy answered in place of new.
-package enum FallbackReason: String, Sendable, CaseIterable {
+@usableFromInline package enum FallbackReason: String, Sendable, CaseIterable {
     case connect
     case timeout
     case serverError = "5xx"
@@ -88,7 +88,7 @@ package enum FallbackReason: String, Sendable, CaseIterable {
 }
 
 /// What a shadow read came to.
-package enum ShadowResult: String, Sendable, CaseIterable {
+@usableFromInline package enum ShadowResult: String, Sendable, CaseIterable {
     /// Both sides had equal content.
     case match
     /// They differed, and differed again when looked at a second time.
@@ -116,7 +116,7 @@ package enum ShadowResult: String, Sendable, CaseIterable {
 }
 
 /// What a request was, by the route that it matched.
-package enum RequestKind: String, Sendable, CaseIterable {
+@usableFromInline package enum RequestKind: String, Sendable, CaseIterable {
     case read
     case write
     case legacy
@@ -139,7 +139,7 @@ package enum RequestKind: String, Sendable, CaseIterable {
 }
 
 /// What an open upstream connection is doing.
-package enum ConnectionState: String, Sendable, CaseIterable {
+@usableFromInline package enum ConnectionState: String, Sendable, CaseIterable {
     case connecting
     case idle
     case active
@@ -155,7 +155,7 @@ package enum ConnectionState: String, Sendable, CaseIterable {
 }
 
 /// A named limit; reaching it is counted, so that a limit that bites is never silent.
-package enum Limit: String, Sendable, CaseIterable {
+@usableFromInline package enum Limit: String, Sendable, CaseIterable {
     case clientConnections = "client_connections"
     case target = "target"
     case head = "head"
@@ -201,7 +201,7 @@ package enum Limit: String, Sendable, CaseIterable {
 }
 
 /// What set off a rollback.
-package enum RollbackTrigger: String, Sendable, CaseIterable {
+@usableFromInline package enum RollbackTrigger: String, Sendable, CaseIterable {
     case `operator`
     case gate
 

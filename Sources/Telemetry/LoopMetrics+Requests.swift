@@ -1,5 +1,6 @@
 extension LoopMetrics {
-    /// A client's request has been answered: `cutover_requests_total{kind,code}` and `cutover_request_duration_seconds{kind}`.
+    /// A client's request has been answered: `cutover_requests_total{kind,code}` and
+    /// `cutover_request_duration_seconds{kind}`.
     ///
     /// - Parameters:
     ///   - status: the code sent to the client; 499 for a client that went away before its answer.
@@ -26,7 +27,8 @@ extension LoopMetrics {
         observe(Cells.writeDuration &+ pair, nanoseconds: nanoseconds)
     }
 
-    /// A client has its answer to a write whose authoritative side was this backend: source of `cutover_write_p95_seconds`.
+    /// A client has its answer to a write whose authoritative side was this backend: source of
+    /// `cutover_write_p95_seconds`.
     @inlinable
     package func clientWrite(_ backend: Backend, nanoseconds: UInt64) {
         observe(Cells.clientWriteDuration &+ backend.index, nanoseconds: nanoseconds)

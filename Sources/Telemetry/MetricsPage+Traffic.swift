@@ -10,7 +10,7 @@ extension PrometheusText {
     mutating func requests(_ snapshot: MetricsSnapshot) {
         begin(
             "cutover_requests_total", .counter,
-            "Requests answered, by kind of route and status code; 499 is a client that went away, other a code outside 100 to 599."
+            "Requests answered, by kind of route and status code; 499 is a client that went away."
         )
         for kind in RequestKind.allCases {
             for status in 100...599 {

@@ -28,12 +28,12 @@ extension PrometheusText {
     mutating func figures(_ figures: FourFigures, _ gauges: ControlGauges) {
         begin(
             "cutover_read_error_ratio", .gauge,
-            "Reads that failed at this backend (connect, timeout, 5xx), before any fallback, divided by reads sent there; over the window."
+            "Reads that failed at this backend before any fallback, divided by reads sent there; over the window."
         )
         for backend in Backend.allCases { sample([backend.pair], figures.readErrorRatio[backend].value) }
         begin(
             "cutover_write_p95_seconds", .gauge,
-            "95th percentile of what clients waited for writes whose authoritative side was this backend; over the window."
+            "95th percentile of what clients waited for writes, by authoritative backend; over the window."
         )
         for backend in Backend.allCases { sample([backend.pair], figures.writeP95Seconds[backend].value) }
         begin(

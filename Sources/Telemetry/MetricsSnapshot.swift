@@ -21,8 +21,8 @@ package struct MetricsSnapshot: Sendable {
         }
     }
 
-    /// What was counted since `earlier`, which must be an earlier reading of the same blocks. Gauges keep the value that
-    /// they have here.
+    /// What was counted since `earlier`, which must be an earlier reading of the same blocks. Gauges keep the value
+    /// that they have here.
     package func subtracting(_ earlier: MetricsSnapshot) -> MetricsSnapshot {
         var result = self
         for cell in cells.indices where !(Cells.gauges..<Cells.gaugesEnd).contains(cell) {

@@ -1,7 +1,7 @@
 /// Writes the Prometheus text exposition format 0.0.4.
 ///
-/// A family is announced once with HELP and TYPE, its samples follow. What is written comes out in the order of the calls,
-/// so the same calls give the same text.
+/// A family is announced once with HELP and TYPE, its samples follow. What is written comes out in the order of the
+/// calls, so the same calls give the same text.
 package struct PrometheusText: Sendable {
     /// The `Content-Type` of an answer that carries it.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"

@@ -1,10 +1,10 @@
 /// The last minutes of the cumulative numbers, so that their growth over the plan's window can be told.
 ///
-/// Owned by the control plane's thread, which pushes a snapshot every second. Bounded by `slotLimit`: with a longer window
-/// the slots lie further apart (window ÷ 120), and so much older than the window its oldest sample may be. Time is
-/// nanoseconds of a monotonic clock, as argument.
+/// Owned by the control plane's thread, which pushes a snapshot every second. Bounded by `slotLimit`: with a longer
+/// window the slots lie further apart (window ÷ 120), and so much older than the window its oldest sample may be. Time
+/// is nanoseconds of a monotonic clock, as argument.
 package struct SlidingWindow: Sendable {
-    /// Slots within a window. With the one before it and the one being replaced, at most two more are held: about 1.8 MB.
+    /// Slots within a window. At most two more are held, its beginning and its end: about 1.8 MB together.
     package static let slotLimit = 120
 
     /// The span that the figures cover once the window is full, in ns.

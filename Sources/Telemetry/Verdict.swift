@@ -20,7 +20,8 @@ package enum Verdict: String, Sendable, CaseIterable {
     /// Judges a figure.
     ///
     /// Enough samples above the threshold fail at once, even while the window fills: waiting would hurt users. Nothing
-    /// passes before the window is full and the samples are enough (contract §9). A value at the threshold is not above it.
+    /// passes before the window is full and the samples are enough (contract §9). A value at the threshold is not above
+    /// it.
     ///
     /// - Parameters:
     ///   - value: nil with no sample.

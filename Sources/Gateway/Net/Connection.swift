@@ -76,7 +76,7 @@ final class Connection: Channel {
     var isGone: Bool {
         guard hungUp else { return false }
         var byte: UInt8 = 0
-        return recv(fd, &byte, 1, Int32(MSG_PEEK.rawValue | MSG_DONTWAIT.rawValue)) <= 0
+        return recv(fd, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) <= 0
     }
 
     override func timedOut() {

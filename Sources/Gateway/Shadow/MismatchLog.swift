@@ -1,4 +1,3 @@
-package import Rollout
 import Synchronization
 
 /// A lasting difference between what both sides answered. Never a value of the answers, unless asked for.

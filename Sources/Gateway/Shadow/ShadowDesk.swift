@@ -9,7 +9,7 @@ import Telemetry
 ///
 /// Limits: `shadow.in_flight_max` ÷ workers reads at a time, as many rechecks, `shadow.body_max` bytes an answer, three
 /// quarters of the backend's pool. What is over them is dropped and counted.
-final class ShadowDesk {
+final class ShadowDesk: @unchecked Sendable {
     private unowned(unsafe) let loop: EventLoop
     private let metrics: LoopMetrics
     private let mismatches: MismatchLog

@@ -2,7 +2,7 @@ import HTTPWire
 import Rollout
 
 /// One read that is answered by one side and asked of the other too. Reused; confined to its loop.
-final class ShadowRead {
+final class ShadowRead: @unchecked Sendable {
     /// The request as it goes to the other side, and behind it the user id.
     let request: Buffer
     private(set) var requestCount = 0

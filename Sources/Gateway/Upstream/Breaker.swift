@@ -20,7 +20,7 @@ package final class Breaker: Sendable {
     private let settings: BreakerSettings
     private let sliceMilliseconds: UInt64
 
-    package init(_ settings: BreakerSettings) {
+    init(_ settings: BreakerSettings) {
         self.settings = settings
         sliceMilliseconds = UInt64(max(1, settings.windowMilliseconds / Int64(Breaker.sliceCount)))
         slices = .allocate(capacity: Breaker.sliceCount)

@@ -7,7 +7,7 @@ package final class SharedBackend: Sendable {
     let endpoint: Endpoint
     package let breaker: Breaker
 
-    package init(_ settings: BackendSettings, breaker: BreakerSettings) {
+    init(_ settings: BackendSettings, breaker: BreakerSettings) {
         endpoint = Endpoint(host: settings.host, port: settings.port)
         self.breaker = Breaker(breaker)
     }

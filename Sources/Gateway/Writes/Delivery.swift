@@ -4,7 +4,7 @@ import Rollout
 
 /// The way of one leg to its backend after the client has its answer (or, after a restart, before anybody knows whether it
 /// had one). Confined to its loop.
-final class Delivery {
+final class Delivery: @unchecked Sendable {
     let sequence: Sequence64
     let user: String?
     let side: Side

@@ -9,15 +9,30 @@ import Telemetry
 /// Confined to its loop.
 ///
 /// Limits: 64 legs at a time a backend; 32 MiB of requests kept in memory, the others are read from the journal again.
-final class DeliveryDesk {
+final class DeliveryDesk: @unchecked Sendable {
     private static let concurrency = 64
     private static let retainedBytesMax = 32 << 20
 
     private unowned(unsafe) let worker: Worker
     private var retained = 0
-    private var active = PerSide(0)
-    private var waiting = PerSide<[Delivery]>([])
-    private var waitingFront = PerSide(0)
+    private let lines = [Line(), Line()]
+
+    /// Legs to one backend: how many are under way, and who waits for room, in order.
+    private final class Line: @unchecked Sendable {
+        var active = 0
+        var waiting: [Delivery] = []
+        var front = 0
+
+        func next() -> Delivery? {
+            guard front < waiting.count else {
+                waiting.removeAll(keepingCapacity: waiting.capacity <= 1024)
+                front = 0
+                return nil
+            }
+            front += 1
+            return waiting[front - 1]
+        }
+    }
 
     init(worker: Worker) { self.worker = worker }
 
@@ -39,7 +54,6 @@ final class DeliveryDesk {
 
     private func waitForTurn(_ delivery: Delivery) {
         // The delivery stays on this loop; the lock of the coordinator only carries the wish to be called.
-        nonisolated(unsafe) let delivery = delivery
         let loop = loop
         let isFirst = coordinator.whenFirst(delivery.sequence, delivery.side) { [unowned self] in
             loop.execute { self.due(delivery) }
@@ -67,27 +81,17 @@ final class DeliveryDesk {
             let wait = Int64(max(breaker.nextProbe, loop.now) - loop.now) + Int64(loop.random.next() % 200)
             return later(delivery, max(20, wait))
         }
-        guard active[side] < DeliveryDesk.concurrency else {
-            waiting[side].append(delivery)
+        let line = lines[Int(side.rawValue)]
+        guard line.active < DeliveryDesk.concurrency else {
+            line.waiting.append(delivery)
             return
         }
-        active[side] += 1
+        line.active += 1
         Task.immediate(executorPreference: loop) {
             await self.attempt(delivery)
-            self.active[side] -= 1
-            self.admitNext(side)
+            line.active -= 1
+            if let next = line.next() { self.admit(next) }
         }
-    }
-
-    private func admitNext(_ side: Side) {
-        guard waitingFront[side] < waiting[side].count else {
-            waiting[side].removeAll(keepingCapacity: true)
-            waitingFront[side] = 0
-            return
-        }
-        let next = waiting[side][waitingFront[side]]
-        waitingFront[side] += 1
-        admit(next)
     }
 
     // MARK: One attempt

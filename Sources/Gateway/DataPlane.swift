@@ -1,0 +1,207 @@
+import CLinux
+package import Configuration
+package import Journal
+package import Rollout
+import Synchronization
+package import Telemetry
+
+/// The data plane as the control plane sees it: loops, workers and what they share. Safe from any thread.
+package final class DataPlane: Sendable {
+    package let shared: SharedState
+    /// Counters of each loop, in the order of the loops.
+    package let metrics: [LoopMetrics]
+    private let loops: [EventLoop]
+    private let workers: [Worker]
+    private let backends: Mutex<(legacy: SharedBackend, new: SharedBackend)>
+    private let listening = Mutex<[UInt16]>([])
+    private let stopped = Atomic<Bool>(false)
+
+    /// Makes loops and workers; nothing runs and nothing is bound yet.
+    /// - Parameter workers: number of event loops, one thread each.
+    package init(snapshot: Snapshot, journal: any WriteJournal, workers count: Int) {
+        let shared = SharedState(settings: snapshot.settings, journal: journal)
+        let loops = (0..<count).map { _ in EventLoop() }
+        let metrics = (0..<count).map { _ in LoopMetrics() }
+        self.shared = shared
+        self.loops = loops
+        self.metrics = metrics
+        backends = Mutex((legacy: shared.legacy, new: shared.new))
+        workers = zip(loops, metrics).map {
+            Worker(loop: $0, snapshot: snapshot, shared: shared, metrics: $1, workers: count)
+        }
+    }
+
+    // MARK: Life
+
+    /// Binds the addresses on every loop and starts the threads. Blocks for name resolution.
+    /// - Throws: an address that cannot be bound, with the reason.
+    package func start(listeners: [String]) throws(ListenError) -> [UInt16] {
+        let (legacy, new) = backends.withLock { ($0.legacy, $0.new) }
+        legacy.endpoint.refresh()
+        new.endpoint.refresh()
+        var ports: [UInt16] = []
+        for address in listeners {
+            let bound = try bind(address, count: workers.count)
+            ports.append(bound.port)
+            for (worker, descriptor) in zip(workers, bound.descriptors) {
+                worker.loop.execute { worker.listen(descriptor) }
+            }
+        }
+        for loop in loops { startThread(name: "loop") { loop.run() } }
+        startThread(name: "resolver") { [self] in refreshNames() }
+        return ports
+    }
+
+    /// Names may move while the gateway runs: they are looked up every half minute, off the loops.
+    private func refreshNames() {
+        while !stopped.load(ordering: .relaxed) {
+            for _ in 0..<60 {
+                usleep(500_000)
+                if stopped.load(ordering: .relaxed) { return }
+            }
+            let (legacy, new) = backends.withLock { ($0.legacy, $0.new) }
+            legacy.endpoint.refresh()
+            new.endpoint.refresh()
+        }
+    }
+
+    /// Stops accepting, lets requests under way finish, at most for `milliseconds`, and returns. Blocks.
+    /// - Returns: whether every client was done in time.
+    package func drain(milliseconds: Int64) -> Bool {
+        stopped.store(true, ordering: .relaxed)
+        let left = CountDown(workers.count)
+        for worker in workers { worker.loop.execute { worker.drain { left.one() } } }
+        return left.wait(milliseconds: milliseconds)
+    }
+
+    // MARK: Changes
+
+    /// Puts a snapshot in force on every loop and returns when all have it. Blocks for microseconds to a few
+    /// milliseconds, at most a second (a loop that does not answer within that is logged).
+    package func publish(_ snapshot: Snapshot) {
+        let left = CountDown(workers.count)
+        for worker in workers {
+            worker.loop.execute {
+                worker.adopt(snapshot)
+                left.one()
+            }
+        }
+        if !left.wait(milliseconds: 1000) { logLine("a loop has not taken over a change within 1 s") }
+    }
+
+    /// Publishes a reloaded configuration, with new pools where a backend or the breaker changed.
+    package func reload(_ snapshot: Snapshot, from old: Settings) {
+        let settings = snapshot.settings
+        let breakerChanged = settings.fallback.breaker != old.fallback.breaker
+        let legacy = settings.legacy != old.legacy || breakerChanged
+            ? SharedBackend(settings.legacy, breaker: settings.fallback.breaker) : nil
+        let new = settings.new != old.new || breakerChanged
+            ? SharedBackend(settings.new, breaker: settings.fallback.breaker) : nil
+        legacy?.endpoint.refresh()
+        new?.endpoint.refresh()
+        backends.withLock { current in
+            if let legacy { current.legacy = legacy }
+            if let new { current.new = new }
+        }
+        publish(snapshot)
+        for worker in workers { worker.loop.execute { worker.replacePools(legacy: legacy, new: new) } }
+    }
+
+    // MARK: Facts
+
+    /// Whether the breaker of a backend is closed.
+    package func isHealthy(_ side: Side) -> Bool {
+        backends.withLock { side == .legacy ? !$0.legacy.breaker.isOpen : !$0.new.breaker.isOpen }
+    }
+
+    /// Who would serve this user now, and why. Never takes a half-open breaker's probe.
+    package func explain(_ user: String, in snapshot: Snapshot) -> UserDecision {
+        var user = user
+        let breaker = backends.withLock { $0.new.breaker }
+        return user.withUTF8 { bytes in
+            guard let base = bytes.baseAddress, !Bucketing.isAnonymous(base, bytes.count) else {
+                return UserDecision(decision: Decision(side: .legacy, reason: .anonymous), isOfNewUser: false, position: nil)
+            }
+            return snapshot.decide(
+                UserID(base: base, count: bytes.count), coordinator: shared.coordinator, breaker: breaker,
+                now: clinux_monotonic_nanoseconds() / 1_000_000, mayProbe: false)
+        }
+    }
+
+    // MARK: Legs
+
+    /// Enters what was outstanding when the gateway last stopped and sends it on its way. Before the listeners start, in the
+    /// order of acceptance.
+    package func recover(_ changes: [OutstandingChange]) {
+        for change in changes {
+            var sides: SideSet = []
+            for side in Side.allCases where change.legs[side].state == .pending { sides.insert(SideSet(side)) }
+            shared.coordinator.enter(change.sequence, user: change.user, records: change.records, sides: sides)
+            deliver(change, sides)
+        }
+    }
+
+    private func deliver(_ change: OutstandingChange, _ sides: SideSet) {
+        let worker = workers[Int(change.sequence % Int64(workers.count))]
+        if change.answeredStatus == nil {
+            let (side, sequence) = (change.side, change.sequence)
+            worker.loop.execute {
+                worker.deliveries.start(
+                    Delivery(
+                        sequence: sequence, user: change.user, side: side, acceptedMilliseconds: change.acceptedMilliseconds,
+                        status: change.legs[side], message: nil, otherStatus: change.legs[side.other], isAuthoritative: true,
+                        answeredStatus: nil))
+            }
+            return
+        }
+        for side in Side.allCases where sides.contains(SideSet(side)) {
+            shared.coordinator.addOutstanding(
+                change.sequence, user: change.user, side, acceptedMilliseconds: change.acceptedMilliseconds)
+            worker.loop.execute {
+                worker.deliveries.start(
+                    Delivery(
+                        sequence: change.sequence, user: change.user, side: side,
+                        acceptedMilliseconds: change.acceptedMilliseconds, status: change.legs[side], message: nil,
+                        answeredStatus: change.answeredStatus))
+            }
+        }
+    }
+
+    /// Sends a parked leg again: it goes to the tail of its lanes, and counts as outstanding until it holds.
+    package func replay(_ change: StoredChange, _ side: Side) {
+        var legs = change.legs
+        legs[side] = LegStatus(.pending, attempts: legs[side].attempts)
+        shared.coordinator.journal.post(.leg(change.sequence, side, legs[side]))
+        let records = change.submission.records.map(\.record)
+        let outstanding = OutstandingChange(
+            sequence: change.sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: change.submission.user,
+            records: records, side: change.submission.side, legs: legs, answeredStatus: change.answeredStatus ?? 200)
+        shared.coordinator.enter(change.sequence, user: change.submission.user, records: records, sides: SideSet(side))
+        deliver(outstanding, SideSet(side))
+    }
+}
+
+/// An address that cannot be listened on.
+package struct ListenError: Error, Sendable {
+    package let text: String
+}
+
+/// Listening descriptors for one address, one per loop (SO_REUSEPORT), all on the same port.
+func bind(_ address: String, count: Int) throws(ListenError) -> (descriptors: [Int32], port: UInt16) {
+    guard let (host, wanted) = splitAddress(address) else { throw ListenError(text: "\(address) is not host:port") }
+    var port = wanted
+    var descriptors: [Int32] = []
+    for _ in 0..<count {
+        guard let socketAddress = resolve(host: host, port: port, passive: true).first else {
+            throw ListenError(text: "\(address): the host cannot be resolved")
+        }
+        let descriptor = socketAddress.listen(backlog: 4096, reusePort: true)
+        guard descriptor >= 0 else {
+            for open in descriptors { close(open) }
+            throw ListenError(text: "cannot listen on \(address): \(String(cString: strerror(-descriptor)))")
+        }
+        descriptors.append(descriptor)
+        if port == 0 { port = UInt16(max(0, clinux_local_port(descriptor))) }
+    }
+    return (descriptors, port)
+}

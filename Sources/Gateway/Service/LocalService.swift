@@ -1,0 +1,162 @@
+import CLinux
+import HTTPWire
+import Synchronization
+
+/// A request to a `LocalService`, whole.
+package struct ServiceRequest: Sendable {
+    package var method: String
+    /// Path without the query, still percent-encoded.
+    package var path: String
+    /// Query without its `?`, still percent-encoded; empty when there is none.
+    package var query: String
+    /// Fields in their order; names in lower case.
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]
+    /// Numeric address of the peer.
+    package var peer: String
+
+    /// The first field of this (lower-case) name.
+    package func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+
+    package init(
+        method: String, path: String, query: String, headers: [(name: String, value: String)], body: [UInt8], peer: String
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.body = body
+        self.peer = peer
+    }
+}
+
+/// An answer of a `LocalService`.
+package struct ServiceResponse: Sendable {
+    package var status: Int
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]
+    /// For an endless answer (server-sent events): called after the head went out; it sends pieces through `ServiceStream`.
+    package var stream: (@Sendable (ServiceStream) async -> Void)?
+
+    package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    package init(status: Int, contentType: String, text: String) {
+        self.init(status: status, headers: [("Content-Type", contentType)], body: Array(text.utf8))
+    }
+}
+
+/// Sends the pieces of an endless answer. Confined to the service's loop.
+package final class ServiceStream: @unchecked Sendable {
+    private let connection: Connection
+    private let loop: EventLoop
+
+    init(connection: Connection, loop: EventLoop) {
+        self.connection = connection
+        self.loop = loop
+    }
+
+    /// False when the client is gone.
+    package func send(_ text: String) async -> Bool {
+        connection.output.append(text)
+        do throws(IOFailure) { try await connection.flush(timeout: 10_000) } catch { return false }
+        return !connection.hungUp
+    }
+
+    package func sleep(milliseconds: Int64) async { await loop.sleep(milliseconds) }
+}
+
+/// A small HTTP/1.1 server for requests that fit into memory: the admin API and the demo's backends. It runs on its own
+/// thread with its own loop and shares parser, limits and timeouts with the proxy; the handler may block that thread for
+/// short work on local files.
+///
+/// Limits: 1024 connections, `bodyMaxBytes` a request, 10 s for a head, 60 s idle.
+package final class LocalService: @unchecked Sendable {
+    package typealias Handler = @Sendable (ServiceRequest) async -> ServiceResponse
+    private let loop = EventLoop()
+    private let handler: Handler
+    private let limits = WireLimits()
+    private let bodyMaxBytes: Int
+    // Touched on the loop's thread only.
+    private var connections: [ObjectIdentifier: Connection] = [:]
+    private var listeners: [Connection] = []
+    private let stopped = CountDown(1)
+
+    /// The port that it listens on, from `start` on.
+    package private(set) var port: UInt16 = 0
+
+    package init(bodyMaxBytes: Int = 8 << 20, handler: @escaping Handler) {
+        self.bodyMaxBytes = bodyMaxBytes
+        self.handler = handler
+    }
+
+    /// Binds the address and starts the thread.
+    /// - Throws: an address that cannot be bound, with the reason.
+    package func start(address: String) throws(ListenError) {
+        let bound = try bind(address, count: 1)
+        port = bound.port
+        loop.execute { [self] in for descriptor in bound.descriptors { listen(descriptor) } }
+        startThread(name: "service") { [self] in
+            loop.run()
+            stopped.one()
+        }
+    }
+
+    /// Closes every connection and the listener, ends the thread, and returns when that is done. Blocks.
+    package func stop() {
+        loop.execute { [self] in
+            for listener in listeners { listener.close() }
+            for connection in connections.values { connection.close() }
+            listeners.removeAll()
+            connections.removeAll()
+        }
+        loop.stop()
+        _ = stopped.wait(milliseconds: 5000)
+    }
+
+    private func listen(_ descriptor: Int32) {
+        let listener = Connection(fd: descriptor, loop: loop, limits: limits, connecting: false)
+        listeners.append(listener)
+        Task.immediate(executorPreference: loop) { await self.accept(from: listener) }
+    }
+
+    private func accept(from listener: Connection) async {
+        while listener.isOpen {
+            var peer = sockaddr_storage()
+            let descriptor = clinux_accept(listener.fd, &peer)
+            if descriptor >= 0 {
+                admit(descriptor, peer)
+            } else if descriptor == -EAGAIN {
+                listener.readExhausted()
+                do throws(IOFailure) { try await listener.waitReadable(timeout: 60_000) } catch {
+                    if error != .timeout { return }
+                }
+            } else {
+                await loop.sleep(100)
+            }
+        }
+    }
+
+    private func admit(_ descriptor: Int32, _ peer: sockaddr_storage) {
+        guard connections.count < 1024 else {
+            close(descriptor)
+            return
+        }
+        let connection = Connection(fd: descriptor, loop: loop, limits: limits, connecting: false)
+        connections[ObjectIdentifier(connection)] = connection
+        var address = peer
+        let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
+            let count = clinux_host_text(&address, buffer.baseAddress, 64)
+            return String(decoding: buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+        Task.immediate(executorPreference: loop) {
+            await ServiceSession(connection: connection, loop: self.loop, peer: text, bodyMaxBytes: self.bodyMaxBytes)
+                .serve(self.handler)
+            connection.close()
+            self.connections[ObjectIdentifier(connection)] = nil
+        }
+    }
+}

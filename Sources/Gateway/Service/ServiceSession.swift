@@ -1,0 +1,129 @@
+import CLinux
+import HTTPWire
+
+/// One connection of a `LocalService`. Confined to its loop.
+final class ServiceSession {
+    private let connection: Connection
+    private let loop: EventLoop
+    private let peer: String
+    private let bodyMaxBytes: Int
+
+    init(connection: Connection, loop: EventLoop, peer: String, bodyMaxBytes: Int) {
+        self.connection = connection
+        self.loop = loop
+        self.peer = peer
+        self.bodyMaxBytes = bodyMaxBytes
+    }
+
+    /// Answers requests until either side is done.
+    func serve(_ handler: LocalService.Handler) async {
+        do throws(IOFailure) {
+            while let (request, keepAlive) = try await readRequest() {
+                let response = await handler(request)
+                try await send(response, toHead: request.method == "HEAD", keepAlive: keepAlive)
+                if !keepAlive || response.stream != nil { break }
+            }
+            connection.finishWriting()
+        } catch {}
+    }
+
+    private func readRequest() async throws(IOFailure) -> (ServiceRequest, Bool)? {
+        let head = connection.head
+        if connection.input.isEmpty { try await connection.waitReadable(timeout: 60_000) }
+        head.reset()
+        let deadline = loop.now + 10_000
+        parsing: while true {
+            if !connection.input.isEmpty {
+                switch head.parseRequest(connection.input.readable, connection.input.count) {
+                case .complete: break parsing
+                case .incomplete: break
+                case .refused(let fault):
+                    try await refuse(fault.status, "\(fault.text)")
+                    return nil
+                }
+            }
+            let left = Int64(deadline) - Int64(loop.now)
+            if left <= 0 { throw .timeout }
+            try await connection.fill(timeout: left)
+        }
+        var request = describe(head, connection.input.readable)
+        var scanner = BodyScanner.request(head)
+        let keepAlive = head.keepAlive
+        if head.contentLength > bodyMaxBytes {
+            try await refuse(413, "the body is larger than \(bodyMaxBytes) bytes")
+            return nil
+        }
+        if head.expectsContinue, connection.input.count == head.length {
+            connection.output.append("HTTP/1.1 100 Continue\r\n\r\n")
+            try await connection.flush(timeout: 10_000)
+        }
+        connection.input.consume(head.length)
+        while true {
+            let used = scanner.scan(connection.input.readable, connection.input.count) { p, count in
+                request.body.append(contentsOf: UnsafeBufferPointer(start: p, count: count))
+            }
+            guard let used else {
+                try await refuse(400, "the body's framing is broken")
+                return nil
+            }
+            connection.input.consume(used)
+            if request.body.count > bodyMaxBytes {
+                try await refuse(413, "the body is larger than \(bodyMaxBytes) bytes")
+                return nil
+            }
+            if scanner.isDone { return (request, keepAlive) }
+            try await connection.fill(timeout: 30_000)
+        }
+    }
+
+    private func describe(_ head: MessageHead, _ p: UnsafePointer<UInt8>) -> ServiceRequest {
+        func text(_ start: Int, _ end: Int) -> String {
+            String(decoding: UnsafeBufferPointer(start: p + start, count: max(0, end - start)), as: UTF8.self)
+        }
+        var headers: [(name: String, value: String)] = []
+        for i in 0..<head.fieldCount {
+            let field = head.field(i)
+            headers.append(
+                (
+                    String(decoding: field.name(in: p), as: UTF8.self).lowercased(),
+                    String(decoding: field.value(in: p), as: UTF8.self)
+                ))
+        }
+        return ServiceRequest(
+            method: text(head.leading, head.methodEnd), path: text(head.pathStart, head.pathEnd),
+            query: head.hasQuery ? text(head.queryStart, head.queryEnd) : "", headers: headers, body: [], peer: peer)
+    }
+
+    private func send(_ response: ServiceResponse, toHead: Bool, keepAlive: Bool) async throws(IOFailure) {
+        let out = connection.output
+        out.append("HTTP/1.1 ")
+        out.append(decimal: response.status)
+        out.append(byte: 32)
+        out.append(StatusText.reason(response.status))
+        out.append("\r\n")
+        for (name, value) in response.headers { out.append("\(name): \(value)\r\n") }
+        if let stream = response.stream {
+            out.append("Connection: close\r\n\r\n")
+            try await connection.flush(timeout: 10_000)
+            if !toHead { await stream(ServiceStream(connection: connection, loop: loop)) }
+            return
+        }
+        if response.status != 204, response.status != 304 {
+            out.append("Content-Length: ")
+            out.append(decimal: response.body.count)
+            out.append("\r\n")
+        }
+        out.append(keepAlive ? "\r\n" : "Connection: close\r\n\r\n")
+        if !toHead { out.append(response.body) }
+        try await connection.flush(timeout: 30_000)
+    }
+
+    private func refuse(_ status: Int, _ detail: String) async throws(IOFailure) {
+        let body = "{\"type\":\"about:blank\",\"title\":\(jsonString("\(StatusText.reason(status))")),\"status\":\(status),"
+            + "\"detail\":\(jsonString(detail))}\n"
+        var response = ServiceResponse(status: status, contentType: "application/problem+json", text: body)
+        response.headers.append(("Cache-Control", "no-store"))
+        try await send(response, toHead: false, keepAlive: false)
+        connection.finishWriting()
+    }
+}

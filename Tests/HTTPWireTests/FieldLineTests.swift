@@ -91,6 +91,11 @@ import Testing
         #expect(request(fields: "transfer-encoding: chunked").kinds == [.host, .transferEncoding])
     }
 
+    @Test func everyKindIsItsOwnBit() {
+        let bits = FieldKind.allCases.map(\.bit)
+        #expect(bits == FieldKind.allCases.map { 1 << UInt64($0.rawValue) })
+    }
+
     @Test func fieldsAreFoundByKindAndByName() {
         let text =
             "GET / HTTP/1.1\r\nHost: a\r\nCookie: a=1\r\nX-User-Id: 5\r\ncookie: b=2\r\nx-user-id: 6\r\nx-one: 1\r\n\r\n"

@@ -57,7 +57,7 @@ struct ReferenceHead {
         }
         let lengths = values["content-length"] ?? []
         let codings = values["transfer-encoding"] ?? []
-        let hosts = values["host"] ?? []
+        let hosts = asRequest ? values["host"] ?? [] : []
         if lengths.count > 1 || codings.count > 1 || hosts.count > 1 { return .refused }
         if let value = lengths.first, number(value) == nil { return .refused }
         if let value = codings.first, value.lowercased() != "chunked" { return .refused }

@@ -22,9 +22,10 @@ struct ChunkReader {
     private var sizeDigits = 0
     /// The size being read, then what is left of the chunk.
     private var remaining = 0
-    /// Bytes of extensions and of trailers so far, in the whole body.
+    /// Bytes of extensions so far, in the whole body.
     private var extensionBytes = 0
-    private var trailerBytes = 0
+    /// Bytes of the trailer section so far: as in a head its CRLFs and the closing empty line count.
+    private var trailerBytes = 2
     private var trailerLines = 0
     private var trailerLineBytes = 0
     /// The name of the trailer being read, as far as it has at most 24 bytes, in lower case.
@@ -126,6 +127,7 @@ struct ChunkReader {
 
     private mutating func beginTrailer() -> Bool {
         trailerLines += 1
+        trailerBytes += 2
         trailerLineBytes = 0
         name = (0, 0, 0)
         nameLength = 0

@@ -25,6 +25,13 @@ package enum FieldKind: UInt8, Sendable, Equatable, CaseIterable {
     /// Its name begins with `Cutover-`.
     case cutover
 
+    /// The kind as a bit of a set. `rawValue` would do, but it is a call into this module where the case is a constant.
+    @inlinable @inline(__always)
+    package var bit: UInt64 {
+        // An enum without payloads is one byte that counts its cases, which is what the raw values do too.
+        1 &<< UInt64(unsafeBitCast(self, to: UInt8.self))
+    }
+
     /// Whether a `Connection` option may turn the field into one of this hop.
     ///
     /// RFC 9110 §7.6.1 forbids senders to nominate fields that are meant for all recipients. A message that names

@@ -45,7 +45,7 @@ extension HeadState {
                 lineEnd: UInt32(truncatingIfNeeded: end &+ 2)))
         fieldCount &+= 1
         let fault = kind == .other ? nil : takeUp(kind, p, valueStart, valueEnd)
-        kinds |= 1 &<< UInt64(kind.rawValue)
+        kinds |= kind.bit
         return fault
     }
 

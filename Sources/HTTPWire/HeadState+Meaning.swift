@@ -9,7 +9,9 @@ extension HeadState {
             takeConnection(p, start, end)
             return nil
         case .host:
-            if kinds & (1 &<< UInt64(kind.rawValue)) != 0 { return .repeatedHost }
+            // In a response it means nothing.
+            if status != 0 { return nil }
+            if kinds & kind.bit != 0 { return .repeatedHost }
             return Self.isHost(p, start, end) ? nil : .badHost
         case .expect:
             if Bytes.equals(p + start, end - start, "100-continue") { expectsContinue = true }
@@ -40,7 +42,7 @@ extension HeadState {
     /// Exactly one `chunked` (RFC 9112 §6.1). Another coding is 501, what is no list of codings, or has an empty
     /// element, or says chunked and more, is 400.
     private mutating func takeTransferEncoding(_ p: UnsafePointer<UInt8>, _ start: Int, _ end: Int) -> HeadFault? {
-        if kinds & (1 &<< UInt64(FieldKind.transferEncoding.rawValue)) != 0 { return .repeatedTransferEncoding }
+        if kinds & FieldKind.transferEncoding.bit != 0 { return .repeatedTransferEncoding }
         if Bytes.equals(p + start, end - start, "chunked") {
             isChunked = true
             return nil
@@ -111,9 +113,9 @@ extension HeadState {
         let isModern = minorVersion == 1
         keepAlive = !saysClose && (isModern || saysKeepAlive)
         expectsContinue = expectsContinue && isModern && asRequest
-        wantsUpgrade = saysUpgrade && isModern && kinds & (1 &<< UInt64(FieldKind.upgrade.rawValue)) != 0
+        wantsUpgrade = saysUpgrade && isModern && kinds & FieldKind.upgrade.bit != 0
         if asRequest {
-            if kinds & (1 &<< UInt64(FieldKind.host.rawValue)) == 0 {
+            if kinds & FieldKind.host.bit == 0 {
                 if isModern { return .missingHost }
             } else if authorityEnd > 0, !hostIsAuthority(p) {
                 return .hostDiffersFromTarget
@@ -146,7 +148,7 @@ extension HeadState {
             }
         }
         kinds = 0
-        for k in 0..<fieldCount { kinds |= 1 &<< UInt64(fields[k].kind.rawValue) }
+        for k in 0..<fieldCount { kinds |= fields[k].kind.bit }
         return nil
     }
 

@@ -89,7 +89,7 @@ package final class MessageHead {
     @inlinable package var expectsContinue: Bool { state.pointee.expectsContinue }
     /// `Upgrade` is there and `Connection` names it, in HTTP/1.1 (RFC 9110 §7.8).
     @inlinable package var wantsUpgrade: Bool { state.pointee.wantsUpgrade }
-    /// There is exactly one Host; its value may be empty.
+    /// There is a Host: in a request exactly one; its value may be empty.
     @inlinable package var hasHost: Bool { has(.host) }
 
     // MARK: Fields
@@ -106,7 +106,7 @@ package final class MessageHead {
     /// Whether any field is of this kind; `namedByConnection` counts, and a field so named no longer counts as what it
     /// was.
     @inlinable package func has(_ kind: FieldKind) -> Bool {
-        state.pointee.kinds & (1 &<< UInt64(kind.rawValue)) != 0
+        state.pointee.kinds & kind.bit != 0
     }
 
     /// The first field of this kind.

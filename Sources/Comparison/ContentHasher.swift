@@ -3,8 +3,14 @@
 ///
 /// Not Sendable: one per event loop, or one per task that hashes.
 package final class ContentHasher {
+    private var digester: JSONDigester
+
     /// Makes a hasher with small scratch storage.
-    package init() {}
+    ///
+    /// - Parameter seed: guards the table that finds duplicate keys against prepared documents. No hash depends on it.
+    package init(seed: UInt64 = .random(in: .min ... .max)) {
+        digester = JSONDigester(seed: seed)
+    }
 
     /// The hash of a body whose content codings have been decoded.
     ///
@@ -13,7 +19,10 @@ package final class ContentHasher {
     ///   - isJSON: whether to compare it as a JSON value. Bytes that are not valid JSON are hashed as bytes.
     ///   - rules: what does not count; used for JSON only.
     package func hash(_ bytes: UnsafeBufferPointer<UInt8>, isJSON: Bool, rules: ComparisonRules) -> ContentHash {
-        hashBytes(bytes)
+        if isJSON, let hash = try? digester.hash(bytes, rules: rules) {
+            return hash
+        }
+        return hashBytes(bytes)
     }
 
     /// The hash of a body held in an array.
@@ -26,6 +35,6 @@ package final class ContentHasher {
         if let base = bytes.baseAddress {
             mixer.absorb(base, count: bytes.count)
         }
-        return ContentHash(mixer.finish())
+        return ContentHash(mixer.finish(UInt64(truncatingIfNeeded: bytes.count)))
     }
 }

@@ -32,8 +32,11 @@ struct SemanticChecks {
         var before: [Listener] = []
         for listener in listeners {
             if let other = before.first(where: { $0.address.clashes(with: listener.address) }) {
+                // A default that clashes is no fault of its own: the key that somebody wrote is named.
+                let isOther = !diagnostics.isGiven(listener.path) && diagnostics.isGiven(other.path)
+                let (named, rival) = isOther ? (other, listener) : (listener, other)
                 diagnostics.error(
-                    listener.path, value: listener.address.text, "the same address as \(other.path)",
+                    named.path, value: named.address.text, "a clash with \(rival.path) (\(rival.address.text)) in",
                     accepted: "an address of its own")
             }
             before.append(listener)
@@ -59,11 +62,13 @@ struct SemanticChecks {
     private func checkOrder() {
         let writes = settings.writes
         if writes.retryMinMilliseconds > writes.retryMaxMilliseconds, !failed("writes.retry_min", "writes.retry_max") {
-            let path = diagnostics.isGiven("writes.retry_min") ? "writes.retry_min" : "writes.retry_max"
-            let value = path == "writes.retry_min" ? writes.retryMinMilliseconds : writes.retryMaxMilliseconds
-            diagnostics.error(
-                path, value: Value.durationText(value),
-                "retry_min is longer than retry_max (\(Value.durationText(writes.retryMaxMilliseconds)))")
+            let least = Value.durationText(writes.retryMinMilliseconds)
+            let most = Value.durationText(writes.retryMaxMilliseconds)
+            if diagnostics.isGiven("writes.retry_min") {
+                diagnostics.error("writes.retry_min", value: least, "longer than retry_max (\(most))")
+            } else {
+                diagnostics.error("writes.retry_max", value: most, "shorter than retry_min (\(least))")
+            }
         }
         let limits = settings.limits
         let parts = [("target", limits.targetBytes), ("header_line", limits.headerLineBytes)]

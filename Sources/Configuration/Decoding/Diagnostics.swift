@@ -20,8 +20,11 @@ final class Diagnostics {
 
     func hasFailed(_ path: String) -> Bool { failed.contains(path) }
 
-    /// Whether the file has this key.
-    func isGiven(_ path: String) -> Bool { lines[path] != nil }
+    /// A key that is there, misspelt, and so must not be reported as missing.
+    func presume(_ path: String) { failed.insert(path) }
+
+    /// Whether the file or a flag gives this key.
+    func isGiven(_ path: String) -> Bool { lines[path] != nil || flags[path] != nil }
 
     func error(
         _ path: String, line: Int? = nil, value: String? = nil, _ problem: String, accepted: String? = nil,

@@ -10,7 +10,7 @@ struct PlanDecoder {
         top.requireKey("name", accepted: "text that is not empty")
         var plan = Plan(name: "", stages: [])
         top.set(&plan.name, "name", Value.text)
-        if !top.has("stages") { top.requireKey("stages", accepted: "a list of stages") }
+        top.requireKey("stages", accepted: "a list of stages")
         plan.stages = (top.list("stages", of: "stages") ?? []).map { stage($0.node, path: $0.path) }
         if let gates = top.section("gates", Schema.gates) { plan.gates = self.gates(gates) }
         top.set(&plan.windowSeconds, "window", Value.seconds(from: 1))

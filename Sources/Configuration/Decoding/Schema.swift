@@ -69,4 +69,12 @@ enum Schema {
 
     /// The sections of a plan file.
     static let planFile = [plan, stage, gates, alerts]
+
+    /// What an unknown key was meant to be: a near key of its section, else the section where the key belongs.
+    static func suggestion(for key: String, in section: Section) -> String? {
+        if let near = Suggestion.nearest(to: key, among: section.keys) { return near }
+        let file = planFile.contains { $0.keys == section.keys } ? planFile : configuration
+        let homes = file.filter { !$0.path.isEmpty && $0.keys.contains(key) }
+        return homes.count == 1 ? homes.first.map { $0.path + "." + key } : nil
+    }
 }

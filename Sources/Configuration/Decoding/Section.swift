@@ -6,6 +6,7 @@ struct Section {
     let path: String
     let line: Int
     let diagnostics: Diagnostics
+    private(set) var hasUnknownKeys = false
     private var entries: [String: Node.Entry] = [:]
 
     /// Reports keys that are not known; a null is an empty mapping, as when every key below is commented out.
@@ -31,10 +32,12 @@ struct Section {
             } else if schema.later.contains(entry.key) {
                 diagnostics.error(keyPath, line: entry.keyLine, "not supported by this version")
             } else {
+                hasUnknownKeys = true
+                let suggestion = Schema.suggestion(for: entry.key, in: schema)
+                if let suggestion, schema.keys.contains(suggestion) { diagnostics.presume(Self.join(path, suggestion)) }
                 diagnostics.error(
                     keyPath, line: entry.keyLine, value: entry.key, "unknown key",
-                    accepted: schema.keys.joined(separator: ", "),
-                    suggestion: Suggestion.nearest(to: entry.key, among: schema.keys))
+                    accepted: schema.keys.joined(separator: ", "), suggestion: suggestion)
             }
         }
     }
@@ -51,7 +54,9 @@ struct Section {
     func given(_ keys: [String]) -> [String] { keys.filter { entries[$0] != nil } }
 
     func requireKey(_ key: String, accepted: String? = nil) {
-        if !has(key) { diagnostics.error(path(key), line: line, "missing", accepted: accepted) }
+        if !has(key), !diagnostics.hasFailed(path(key)) {
+            diagnostics.error(path(key), line: line, "missing", accepted: accepted)
+        }
     }
 
     /// The value of a key, nil when it is not given or wrong (then reported).
@@ -71,7 +76,8 @@ struct Section {
     }
 
     func plain<T>(_ key: String, _ read: Reader<T>) -> T? {
-        if case .scalar(let scalar)? = node(key)?.content, !scalar.isPlain {
+        // JSON has no other way to write 50%.
+        if case .scalar(let scalar)? = node(key)?.content, !scalar.isPlain, !scalar.text.hasSuffix("%") {
             var suggestion: String?
             if (try? read(scalar.text)) != nil { suggestion = scalar.text + " without quotes" }
             diagnostics.error(

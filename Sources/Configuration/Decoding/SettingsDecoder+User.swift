@@ -32,14 +32,13 @@ extension SettingsDecoder {
 
     private mutating func source(_ node: Node, path: String) -> UserSource? {
         let keys = Schema.userSource.keys
-        let errors = diagnostics.errors.count
         guard let section = Section(node, path: path, schema: Schema.userSource, diagnostics: diagnostics) else {
             return nil
         }
         let given = section.given(keys)
         guard given.count == 1 else {
             // An unknown key has been reported already.
-            if given.count > 1 || diagnostics.errors.count == errors {
+            if given.count > 1 || !section.hasUnknownKeys {
                 let problem = given.isEmpty ? "no source" : "more than one source in one item"
                 diagnostics.error(
                     path, line: node.line, value: given.isEmpty ? nil : given.joined(separator: ", "), problem,
@@ -73,6 +72,8 @@ extension SettingsDecoder {
         let fileKeys = ["hs256_secret_file", "rs256_public_key_file", "es256_public_key_file", "public_key_file"]
         let given = section.given(fileKeys)
         guard given.count == 1 else {
+            // The key is there, misspelt, and has been reported.
+            if given.isEmpty, fileKeys.contains(where: { diagnostics.hasFailed(section.path($0)) }) { return nil }
             diagnostics.error(
                 section.path, line: section.line, value: given.isEmpty ? nil : given.joined(separator: ", "),
                 given.isEmpty ? "no key to judge the token with" : "more than one key to judge the token with",

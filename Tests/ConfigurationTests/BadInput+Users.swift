@@ -25,9 +25,9 @@ let badUsers: [BadInput] = [
     ),
     BadInput(
         "user: {from: [{path: users/x}, {path: /users}, {path: \"/a/{b}/{c}\"}]}",
-        "cutover.yaml:1: user.from[0].path: not a path pattern \"users/x\"; accepted: /path with one variable for the user, such as /users/{user_id}/**",
-        "cutover.yaml:1: user.from[1].path: no variable for the user in \"/users\"; accepted: /path with one variable for the user, such as /users/{user_id}/**",
-        "cutover.yaml:1: user.from[2].path: no variable named user_id in \"/a/{b}/{c}\"; accepted: /path with one variable for the user, such as /users/{user_id}/**"
+        "cutover.yaml:1: user.from[0].path: not a path pattern \"users/x\"; accepted: /path with {user_id} for the user, such as /users/{user_id}/**",
+        "cutover.yaml:1: user.from[1].path: no variable for the user in \"/users\"; accepted: /path with {user_id} for the user, such as /users/{user_id}/**",
+        "cutover.yaml:1: user.from[2].path: no variable named user_id in \"/a/{b}/{c}\"; accepted: /path with {user_id} for the user, such as /users/{user_id}/**"
     ),
     BadInput(
         "user: {from: [{basic: false}]}",

@@ -176,6 +176,15 @@ import Testing
             ])
     }
 
+    @Test func aVariableWithoutMeaningIsWarnedAbout() {
+        let outcome = load("routes:\n  - {match: \"PUT /a/{id}/{record}\", kind: write}\n" + minimal)
+        #expect(
+            outcome.warnings == [
+                "cutover.yaml:2: routes[0].match: only {record} and {user_id} have a meaning, {id} has none in "
+                    + "\"PUT /a/{id}/{record}\""
+            ])
+    }
+
     @Test func onlyWhatNeedsARestartIsNamed() throws {
         let old = try #require(load(minimal).settings)
         var new = old

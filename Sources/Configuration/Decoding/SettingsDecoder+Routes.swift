@@ -68,6 +68,12 @@ extension SettingsDecoder {
             }
             return
         }
+        for case .variable(let name) in route.pattern.path.segments where name != "record" && name != "user_id" {
+            // It matches a segment and does no more; somebody may have meant the record by it.
+            diagnostics.warn(
+                section.path("match"), value: route.pattern.text,
+                "only {record} and {user_id} have a meaning, {\(name)} has none in")
+        }
         if route.items != nil, !section.has("record") {
             diagnostics.error(
                 section.path("record"), "missing: the items of a batch need their record", accepted: "a JSON pointer")

@@ -75,12 +75,12 @@ extension Value {
 
     /// A path that holds the user's id.
     static func userPath(_ text: String) throws(ValueProblem) -> PathPattern {
-        let accepted = "/path with one variable for the user, such as /users/{user_id}/**"
+        let accepted = "/path with {user_id} for the user, such as /users/{user_id}/**"
         guard let pattern = PathPattern(text) else { throw ValueProblem("not a path pattern", accepted: accepted) }
         let variables = pattern.segments.compactMap {
             if case .variable(let name) = $0 { name } else { nil }
         }
-        guard variables.count == 1 || variables.contains("user_id") || variables.contains("user") else {
+        guard variables.count == 1 || variables.contains("user_id") else {
             throw ValueProblem(
                 variables.isEmpty ? "no variable for the user in" : "no variable named user_id in", accepted: accepted)
         }

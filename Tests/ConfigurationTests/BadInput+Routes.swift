@@ -32,14 +32,14 @@ let badRoutes: [BadInput] = [
         "cutover.yaml:1: routes[0].kind: missing; accepted: read, write, legacy, new, split"),
     BadInput(
         "routes: [{match: \"GET /a\", kind: read, user: /u, conditionals: keep}]",
-        "cutover.yaml:1: routes[0].user: only a write has this, the route's kind is read",
-        "cutover.yaml:1: routes[0].conditionals: only a write has this, the route's kind is read"),
+        "cutover.yaml:1: routes[0].user: only a write has this, the route's kind is read: \"/u\"",
+        "cutover.yaml:1: routes[0].conditionals: only a write has this, the route's kind is read: \"keep\""),
     BadInput(
         "routes: [{match: \"POST /a\", kind: write, items: /i}]",
         "cutover.yaml:1: routes[0].record: missing: the items of a batch need their record; accepted: a JSON pointer"),
     BadInput(
         "routes: [{match: \"POST /a\", kind: write, revision: /r}]",
-        "cutover.yaml:1: routes[0].revision: a revision needs a record to belong to; accepted: record: POINTER, or {record} in match"
+        "cutover.yaml:1: routes[0].revision: no record for the revision \"/r\"; accepted: record: POINTER, or {record} in match"
     ),
     BadInput(
         "routes: [{match: \"POST /a\", kind: write, record: recordId}]",

@@ -6,6 +6,8 @@ final class Diagnostics {
     /// Paths of keys that an error was reported for: what follows from them is not reported again.
     private var failed: Set<String> = []
     private var lines: [String: Int] = [:]
+    /// Single values as they were written.
+    private var texts: [String: String] = [:]
     /// Keys whose value a flag gave: path to flag.
     private var flags: [String: String] = [:]
 
@@ -14,7 +16,14 @@ final class Diagnostics {
     /// Where messages about flags say they come from.
     static let commandLine = "command line"
 
-    func note(_ path: String, line: Int) { lines[path] = line }
+    /// Remembers where a key stands, and its text when it is a single value.
+    func note(_ path: String, line: Int, node: Node? = nil) {
+        lines[path] = line
+        if case .scalar(let scalar)? = node?.content { texts[path] = scalar.text }
+    }
+
+    /// The single value of a key as it was written; nil when it has none.
+    func text(_ path: String) -> String? { texts[path] }
 
     func note(_ path: String, flag: String) { flags[path] = flag }
 

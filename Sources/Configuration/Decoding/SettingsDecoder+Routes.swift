@@ -64,7 +64,8 @@ extension SettingsDecoder {
             // A key that does nothing would be a promise that nobody keeps.
             for key in section.given(Self.pointerKeys + ["conditionals"]) {
                 diagnostics.error(
-                    section.path(key), "only a write has this, the route's kind is \(route.kind.rawValue)")
+                    section.path(key), value: diagnostics.text(section.path(key)),
+                    "only a write has this, the route's kind is \(route.kind.rawValue):")
             }
             return
         }
@@ -81,7 +82,7 @@ extension SettingsDecoder {
         let namesRecord = route.pattern.path.segments.contains { $0 == .variable("record") }
         if route.revision != nil, !section.has("record"), !namesRecord, route.items == nil {
             diagnostics.error(
-                section.path("revision"), "a revision needs a record to belong to",
+                section.path("revision"), value: route.revision, "no record for the revision",
                 accepted: "record: POINTER, or {record} in match")
         }
     }

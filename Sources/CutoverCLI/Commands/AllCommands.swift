@@ -1,0 +1,40 @@
+/// Every command, in the order of the overview.
+let allCommands: [Command] = [
+    serveCommand, demoCommand, versionCommand,
+]
+
+let serveCommand = Command(
+    "serve", "Run the gateway",
+    details: "Flags override the file. With no file, --legacy and --new are enough.",
+    flags: [
+        .value("config", "FILE", "Configuration (YAML or JSON)"),
+        .value("listen", "ADDR", "Address for clients, host:port"),
+        .value("admin", "ADDR", "Address of the admin API, metrics and operators' page"),
+        .value("legacy", "URL", "The backend to move away from"),
+        .value("new", "URL", "The backend to move to"),
+        .value("data", "DIR", "Directory of the embedded store and the tokens"),
+        .value("plan", "FILE", "Plan of the rollout"),
+    ],
+    example: """
+        $ cutover serve --legacy http://127.0.0.1:7001 --new http://127.0.0.1:7002
+        """,
+    run: serve)
+
+let demoCommand = Command(
+    "demo", "Walk a whole rollout with two sample backends and real traffic",
+    example: """
+        $ cutover demo
+        """,
+    run: demo)
+
+let versionCommand = Command(
+    "version", "Print the version",
+    example: """
+        $ cutover version
+        cutover \(productVersion)
+        """,
+    run: { invocation in
+        let json = JSONValue.object([("name", "cutover"), ("version", .string(productVersion))])
+        invocation.console.print(invocation.wantsJSON ? json.text : "cutover \(productVersion)")
+        return ExitStatus.done
+    })

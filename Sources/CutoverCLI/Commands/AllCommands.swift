@@ -1,7 +1,6 @@
 /// Every command, in the order of the overview.
-let allCommands: [Command] = [
-    serveCommand, demoCommand, versionCommand,
-]
+let allCommands: [Command] =
+    [serveCommand, demoCommand] + rolloutCommands + watchingCommands + journalCommands + [versionCommand]
 
 let serveCommand = Command(
     "serve", "Run the gateway",

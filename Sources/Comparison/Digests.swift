@@ -1,0 +1,74 @@
+/// How each kind of value becomes a digest: the definition of the content hash, shared by the one-pass hasher and the
+/// trees that find differences.
+enum Digests {
+    @inline(__always)
+    static func literal(_ domain: Mixer.Domain) -> Mixer.Digest {
+        Mixer(domain).finish()
+    }
+
+    @inline(__always)
+    static func string(_ bytes: UnsafePointer<UInt8>, count: Int) -> Mixer.Digest {
+        var mixer = Mixer(.string)
+        mixer.absorb(bytes, count: count)
+        return mixer.finish()
+    }
+
+    @inline(__always)
+    static func number(_ number: CanonicalNumber, longDigits: UnsafePointer<UInt8>) -> Mixer.Digest {
+        var mixer: Mixer
+        if number.longCount == 0 {
+            mixer = Mixer(.number)
+            mixer.absorb(number.digits, UInt64(truncatingIfNeeded: number.exponent))
+        } else {
+            mixer = Mixer(.longNumber)
+            mixer.absorb(longDigits, count: number.longCount)
+            mixer.absorb(0, UInt64(truncatingIfNeeded: number.exponent))
+        }
+        return mixer.finish(UInt64(truncatingIfNeeded: number.exponent >> 64), number.isNegative ? 1 : 0)
+    }
+
+    /// One member of an object. Members are summed, so each is mixed as strongly as a whole document: nothing of the sum
+    /// cancels unless whole members are equal, and members of one object have different keys.
+    @inline(__always)
+    static func member(key: Mixer.Digest, value: Mixer.Digest) -> Mixer.Digest {
+        var mixer = Mixer(.member)
+        mixer.absorb(key)
+        mixer.absorb(value)
+        return mixer.finish()
+    }
+
+    @inline(__always)
+    static func object(sum: Mixer.Digest, count: Int) -> Mixer.Digest {
+        var mixer = Mixer(.object)
+        mixer.absorb(sum)
+        return mixer.finish(UInt64(truncatingIfNeeded: count))
+    }
+
+    @inline(__always)
+    static func unorderedElement(_ value: Mixer.Digest) -> Mixer.Digest {
+        var mixer = Mixer(.unorderedElement)
+        mixer.absorb(value)
+        return mixer.finish()
+    }
+
+    @inline(__always)
+    static func unorderedArray(sum: Mixer.Digest, count: Int) -> Mixer.Digest {
+        var mixer = Mixer(.unorderedArray)
+        mixer.absorb(sum)
+        return mixer.finish(UInt64(truncatingIfNeeded: count))
+    }
+
+    /// Ends the digest of an ordered array: the mixer has taken in the elements one after the other.
+    @inline(__always)
+    static func array(_ mixer: consuming Mixer, count: Int) -> Mixer.Digest {
+        mixer.finish(UInt64(truncatingIfNeeded: count))
+    }
+
+    /// The whole document: JSON and bytes never share a hash.
+    @inline(__always)
+    static func document(_ root: Mixer.Digest) -> ContentHash {
+        var mixer = Mixer(.json)
+        mixer.absorb(root)
+        return ContentHash(mixer.finish())
+    }
+}

@@ -1,0 +1,120 @@
+/// The mixing function under every content hash: a 128-bit state that takes 16 bytes a step.
+///
+/// A step is one full-width multiplication, in the manner of wyhash. Unlike wyhash it adds both factors back into the
+/// state, crosswise: a factor that happens to be 0 or 1 (which content can bring about) then loses nothing of what was
+/// taken in before. The constants and the order of steps are part of the product's promise (the hash is stable across
+/// versions); the vectors in `docs/comparison.md` pin them.
+struct Mixer {
+    /// 128 bits: the finished hash of a value, or what is summed for things without an order.
+    typealias Digest = UInt128
+
+    private var a: UInt64
+    private var b: UInt64
+
+    /// Digits of the fractional parts of square roots of primes, as in SHA-512: nothing up the sleeve.
+    private static let k0: UInt64 = 0x6A09_E667_F3BC_C908
+    private static let k1: UInt64 = 0xBB67_AE85_84CA_A73B
+    private static let k2: UInt64 = 0x3C6E_F372_FE94_F82B
+    private static let k3: UInt64 = 0xA54F_F53A_5F1D_36F1
+    private static let k4: UInt64 = 0x510E_527F_ADE6_82D1
+    private static let k5: UInt64 = 0x9B05_688C_2B3E_6C1F
+
+    /// Begins a hash in a domain: values of different domains never share a hash by having the same content.
+    @inline(__always)
+    init(_ domain: Domain) {
+        a = Self.k0 ^ UInt64(domain.rawValue)
+        b = Self.k1
+    }
+
+    /// Takes in 16 bytes.
+    @inline(__always)
+    mutating func absorb(_ x: UInt64, _ y: UInt64) {
+        let left = a ^ x
+        let right = b ^ y
+        let product = left.multipliedFullWidth(by: right)
+        a = (product.low ^ (right << 32 | right >> 32)) &+ Self.k2
+        b = (product.high ^ left) &+ Self.k3
+    }
+
+    /// Takes in a finished digest.
+    @inline(__always)
+    mutating func absorb(_ digest: Digest) {
+        absorb(UInt64(truncatingIfNeeded: digest), UInt64(truncatingIfNeeded: digest >> 64))
+    }
+
+    /// Takes in `count` bytes at `bytes`, their number included.
+    @inline(__always)
+    mutating func absorb(_ bytes: UnsafeRawPointer, count: Int) {
+        var cursor = bytes
+        var left = count
+        while left > 16 {
+            absorb(Self.load8(cursor), Self.load8(cursor + 8))
+            cursor += 16
+            left -= 16
+        }
+        // The last 1 to 16 bytes, by loads that overlap and never leave the range.
+        var x: UInt64 = 0
+        var y: UInt64 = 0
+        if left >= 8 {
+            x = Self.load8(cursor)
+            y = Self.load8(cursor + left - 8)
+        } else if left >= 4 {
+            x = Self.load4(cursor)
+            y = Self.load4(cursor + left - 4)
+        } else if left > 0 {
+            x = UInt64(cursor.load(as: UInt8.self))
+            x |= UInt64(cursor.load(fromByteOffset: left >> 1, as: UInt8.self)) << 8
+            x |= UInt64(cursor.load(fromByteOffset: left - 1, as: UInt8.self)) << 16
+        }
+        absorb(x, y)
+        absorb(UInt64(truncatingIfNeeded: count), Self.k4)
+    }
+
+    /// Ends the hash; `x` and `y` are taken in as well.
+    @inline(__always)
+    consuming func finish(_ x: UInt64 = 0, _ y: UInt64 = 0) -> Digest {
+        absorb(x ^ Self.k4, y ^ Self.k5)
+        absorb(Self.k5, Self.k4)
+        return Digest(b) << 64 | Digest(a)
+    }
+
+    @inline(__always)
+    private static func load8(_ pointer: UnsafeRawPointer) -> UInt64 {
+        pointer.loadUnaligned(as: UInt64.self).littleEndian
+    }
+
+    @inline(__always)
+    private static func load4(_ pointer: UnsafeRawPointer) -> UInt64 {
+        UInt64(pointer.loadUnaligned(as: UInt32.self).littleEndian)
+    }
+}
+
+extension Mixer {
+    /// What a hash is of. The raw values are part of the hash and never change.
+    enum Domain: UInt8 {
+        case bytes = 1
+        case json = 2
+        case null = 3
+        case `false` = 4
+        case `true` = 5
+        case string = 6
+        case number = 7
+        case longNumber = 8
+        case array = 9
+        case object = 10
+        case member = 11
+        case unorderedArray = 12
+        case unorderedElement = 13
+        case ignored = 14
+        case answer = 15
+        case headerLine = 16
+    }
+}
+
+extension ContentHash {
+    /// The finished form of a digest.
+    @inline(__always)
+    init(_ digest: Mixer.Digest) {
+        self.init(high: UInt64(truncatingIfNeeded: digest >> 64), low: UInt64(truncatingIfNeeded: digest))
+    }
+}

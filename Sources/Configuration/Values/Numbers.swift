@@ -1,0 +1,82 @@
+extension Value {
+    /// A number without sign, exponent or underscores: `digits` or `digits.digits`, and what follows it.
+    ///
+    /// - Returns: the number times 10 to the power of `decimals`, and the rest; nil when the text does not begin with a
+    ///   digit, has more decimals than that, or does not fit.
+    static func leadingNumber(_ text: Substring, decimals: Int) -> (scaled: Int64, rest: Substring)? {
+        let whole = text.prefix { isDigit($0) }
+        guard !whole.isEmpty else { return nil }
+        var rest = text[whole.endIndex...]
+        var fraction: Substring = ""
+        if rest.first == "." {
+            fraction = rest.dropFirst().prefix { isDigit($0) }
+            guard !fraction.isEmpty, fraction.count <= decimals else { return nil }
+            rest = rest[fraction.endIndex...]
+        }
+        let padding = String(repeating: "0", count: decimals - fraction.count)
+        guard let scaled = Int64(whole + fraction + padding) else { return nil }
+        return (scaled, rest)
+    }
+
+    private static func isDigit(_ character: Character) -> Bool { ("0"..."9").contains(character) }
+
+    /// A whole number within a range.
+    static func integer(_ text: String, in range: ClosedRange<Int>) throws(ValueProblem) -> Int {
+        let accepted = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        guard let (number, rest) = leadingNumber(text[...], decimals: 0), rest.isEmpty else {
+            throw ValueProblem("not a whole number", accepted: accepted)
+        }
+        guard let value = Int(exactly: number), range.contains(value) else {
+            throw ValueProblem("out of range", accepted: accepted)
+        }
+        return value
+    }
+
+    /// A percentage from 0 to 100 with at most two decimals, with or without `%`, in hundredths of a percent.
+    static func percent(_ text: String) throws(ValueProblem) -> Int {
+        let accepted = "0 to 100 with at most two decimals"
+        guard let (hundredths, rest) = leadingNumber(text[...], decimals: 2), rest.isEmpty || rest == "%" else {
+            throw ValueProblem("not a percentage", accepted: accepted)
+        }
+        guard hundredths <= 10_000 else { throw ValueProblem("out of range", accepted: accepted) }
+        return Int(hundredths)
+    }
+
+    /// A share with its `%`, `0.5%`, as a ratio from 0 to 1.
+    static func share(_ text: String) throws(ValueProblem) -> Double {
+        let accepted = "0% to 100% with at most four decimals, such as 0.5%"
+        guard let (scaled, rest) = leadingNumber(text[...], decimals: 4), rest.isEmpty || rest == "%" else {
+            throw ValueProblem("not a share", accepted: accepted)
+        }
+        // Without its sign a share may be meant as a ratio: 0.5 is half or half a percent.
+        guard rest == "%" else {
+            throw ValueProblem("a share without %", accepted: accepted, suggestion: text + "%")
+        }
+        guard scaled <= 1_000_000 else { throw ValueProblem("out of range", accepted: accepted) }
+        return Double(scaled) / 1_000_000
+    }
+
+    /// `true` or `false`, the booleans of YAML 1.2; the others of YAML 1.1 get a suggestion.
+    static func boolean(_ text: String) throws(ValueProblem) -> Bool {
+        switch text {
+        case "true", "True", "TRUE": return true
+        case "false", "False", "FALSE": return false
+        default:
+            var suggestion: String?
+            switch text.lowercased() {
+            case "yes", "on", "y", "1": suggestion = "true"
+            case "no", "off", "n", "0": suggestion = "false"
+            default: suggestion = Suggestion.nearest(to: text, among: ["true", "false"])
+            }
+            throw ValueProblem("not a boolean", accepted: "true, false", suggestion: suggestion)
+        }
+    }
+
+    /// One of the words of a list.
+    static func word(_ text: String, of words: [String]) throws(ValueProblem) -> String {
+        if words.contains(text) { return text }
+        throw ValueProblem(
+            "unknown word", accepted: words.joined(separator: ", "),
+            suggestion: Suggestion.nearest(to: text, among: words))
+    }
+}

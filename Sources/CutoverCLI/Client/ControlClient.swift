@@ -41,7 +41,8 @@ struct ControlClient: Sendable {
 
     /// Changes something; `members` become the JSON body.
     func change(_ method: String, _ path: String, _ members: [(String, JSONValue)]) throws -> APIAnswer {
-        try send(method, path, body: .object(members))
+        // A body on DELETE has no meaning of its own (RFC 9110 §9.3.5): it is sent only when it says something.
+        try send(method, path, body: method == "DELETE" && members.isEmpty ? nil : .object(members))
     }
 
     private func send(_ method: String, _ path: String, body: JSONValue?) throws -> APIAnswer {
@@ -50,9 +51,9 @@ struct ControlClient: Sendable {
         request.authorityFile = authorityFile
         request.headers.append((name: "Accept", value: "application/json, application/problem+json"))
         if case .found(let token) = token { request.headers.append((name: "Authorization", value: token.headerValue)) }
+        if let generation { request.headers.append((name: "If-Match", value: "\"\(generation)\"")) }
         if let body {
             request.headers.append((name: "Content-Type", value: "application/json"))
-            if let generation { request.headers.append((name: "If-Match", value: "\"\(generation)\"")) }
             request.body = Array(body.text.utf8)
         }
         let answer: HTTPAnswer

@@ -1,19 +1,12 @@
 /// Every command, in the order of the overview.
 let allCommands: [Command] =
-    [serveCommand, demoCommand] + rolloutCommands + watchingCommands + journalCommands + [versionCommand]
+    [serveCommand, checkCommand, demoCommand] + rolloutCommands + watchingCommands + journalCommands + contentCommands
+    + [bucketCommand, versionCommand]
 
 let serveCommand = Command(
     "serve", "Run the gateway",
     details: "Flags override the file. With no file, --legacy and --new are enough.",
-    flags: [
-        .value("config", "FILE", "Configuration (YAML or JSON)"),
-        .value("listen", "ADDR", "Address for clients, host:port"),
-        .value("admin", "ADDR", "Address of the admin API, metrics and operators' page"),
-        .value("legacy", "URL", "The backend to move away from"),
-        .value("new", "URL", "The backend to move to"),
-        .value("data", "DIR", "Directory of the embedded store and the tokens"),
-        .value("plan", "FILE", "Plan of the rollout"),
-    ],
+    flags: configurationFlags,
     example: """
         $ cutover serve --legacy http://127.0.0.1:7001 --new http://127.0.0.1:7002
         """,

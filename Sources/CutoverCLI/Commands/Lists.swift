@@ -40,6 +40,7 @@ func followMismatches(_ client: ControlClient, _ invocation: Invocation) throws 
     let limit = try invocation.integer("limit", in: 1...1000) ?? 50
     var known: Set<String> = []
     var isFirst = true
+    var lastComplaint: String?
     repeat {
         let items: [JSONValue]
         do {
@@ -48,9 +49,12 @@ func followMismatches(_ client: ControlClient, _ invocation: Invocation) throws 
         } catch let failure as CommandFailure {
             // A gateway that restarts is waited for, one that was never there is not.
             if isFirst { throw failure }
+            if failure.message != lastComplaint { invocation.console.printError(failure.message) }
+            lastComplaint = failure.message
             continue
         }
         isFirst = false
+        lastComplaint = nil
         for item in items.reversed() where !known.contains(item.text) {
             if invocation.wantsJSON {
                 invocation.console.print(item.text)

@@ -24,7 +24,7 @@ struct Table: Sendable {
 
     init(_ columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
 
-    /// The lines of the table, without trailing spaces.
+    /// The heading and the rows, without trailing spaces.
     func lines(_ console: Console) -> [String] {
         var widths = columns.map(\.title.count)
         for row in rows {
@@ -44,7 +44,11 @@ struct Table: Sendable {
             case .left: parts.append(index == row.count - 1 ? shown : shown + gap)
             }
         }
-        return parts.joined(separator: "  ")
+        // An empty last cell leaves no spaces behind.
+        while parts.last == "" { parts.removeLast() }
+        var line = parts.joined(separator: "  ")
+        while line.last == " " { line.removeLast() }
+        return line
     }
 }
 

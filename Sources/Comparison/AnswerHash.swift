@@ -25,7 +25,7 @@ package struct AnswerHash {
         if let base = value.baseAddress {
             line.absorb(base + start, count: end - start)
         }
-        mixer.absorb(line.finish())
+        mixer.absorb(line.finish(UInt64(truncatingIfNeeded: end - start)))
         lines += 1
     }
 

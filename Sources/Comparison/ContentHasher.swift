@@ -35,6 +35,6 @@ package final class ContentHasher {
         if let base = bytes.baseAddress {
             mixer.absorb(base, count: bytes.count)
         }
-        return ContentHash(mixer.finish())
+        return ContentHash(mixer.finish(UInt64(truncatingIfNeeded: bytes.count)))
     }
 }

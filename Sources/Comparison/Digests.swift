@@ -10,7 +10,7 @@ enum Digests {
     static func string(_ bytes: UnsafePointer<UInt8>, count: Int) -> Mixer.Digest {
         var mixer = Mixer(.string)
         mixer.absorb(bytes, count: count)
-        return mixer.finish()
+        return mixer.finish(UInt64(truncatingIfNeeded: count))
     }
 
     @inline(__always)
@@ -22,7 +22,7 @@ enum Digests {
         } else {
             mixer = Mixer(.longNumber)
             mixer.absorb(longDigits, count: number.longCount)
-            mixer.absorb(0, UInt64(truncatingIfNeeded: number.exponent))
+            mixer.absorb(UInt64(truncatingIfNeeded: number.longCount), UInt64(truncatingIfNeeded: number.exponent))
         }
         return mixer.finish(UInt64(truncatingIfNeeded: number.exponent >> 64), number.isNegative ? 1 : 0)
     }
@@ -31,31 +31,24 @@ enum Digests {
     /// cancels unless whole members are equal, and members of one object have different keys.
     @inline(__always)
     static func member(key: Mixer.Digest, value: Mixer.Digest) -> Mixer.Digest {
-        var mixer = Mixer(.member)
-        mixer.absorb(key)
+        var mixer = Mixer(.member, key)
         mixer.absorb(value)
         return mixer.finish()
     }
 
     @inline(__always)
     static func object(sum: Mixer.Digest, count: Int) -> Mixer.Digest {
-        var mixer = Mixer(.object)
-        mixer.absorb(sum)
-        return mixer.finish(UInt64(truncatingIfNeeded: count))
+        Mixer(.object, sum).finish(UInt64(truncatingIfNeeded: count))
     }
 
     @inline(__always)
     static func unorderedElement(_ value: Mixer.Digest) -> Mixer.Digest {
-        var mixer = Mixer(.unorderedElement)
-        mixer.absorb(value)
-        return mixer.finish()
+        Mixer(.unorderedElement, value).finish()
     }
 
     @inline(__always)
     static func unorderedArray(sum: Mixer.Digest, count: Int) -> Mixer.Digest {
-        var mixer = Mixer(.unorderedArray)
-        mixer.absorb(sum)
-        return mixer.finish(UInt64(truncatingIfNeeded: count))
+        Mixer(.unorderedArray, sum).finish(UInt64(truncatingIfNeeded: count))
     }
 
     /// Ends the digest of an ordered array: the mixer has taken in the elements one after the other.
@@ -67,8 +60,6 @@ enum Digests {
     /// The whole document: JSON and bytes never share a hash.
     @inline(__always)
     static func document(_ root: Mixer.Digest) -> ContentHash {
-        var mixer = Mixer(.json)
-        mixer.absorb(root)
-        return ContentHash(mixer.finish())
+        ContentHash(Mixer(.json, root).finish())
     }
 }

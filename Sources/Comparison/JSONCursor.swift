@@ -36,7 +36,7 @@ struct JSONCursor {
     }
 
     @inline(__always)
-    private func word(_ offset: Int) -> UInt64 {
+    func word(_ offset: Int) -> UInt64 {
         UnsafeRawPointer(base + offset).loadUnaligned(as: UInt64.self).littleEndian
     }
 
@@ -84,7 +84,8 @@ struct JSONCursor {
         var escaped = false
         while true {
             while position &+ 8 <= end {
-                let special = Self.specialBytes(word(position))
+                let word = word(position)
+                let special = Self.specialBytes(word) | word & Self.highBits
                 guard special == 0 else {
                     position &+= special.trailingZeroBitCount >> 3
                     break
@@ -109,14 +110,84 @@ struct JSONCursor {
         }
     }
 
-    /// The high bits of the bytes that end a plain run of a string: quote, backslash, control characters, and everything
-    /// above ASCII. Above the lowest such byte there may be false ones (a borrow went through), so only the lowest counts.
+    /// The high bits of the bytes that end a plain run of a string: quote, backslash, control characters. Above the lowest
+    /// such byte there may be false ones (a borrow went through), so only the lowest counts.
     @inline(__always)
     private static func specialBytes(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let quotes = word ^ (ones &* 0x22)
         let backslashes = word ^ (ones &* 0x5C)
-        return ((quotes &- ones) | (backslashes &- ones) | (word &- ones &* 0x20) | word) & (ones &* 0x80)
+        let borrowed = (quotes &- ones) | (backslashes &- ones) | (word &- ones &* 0x20)
+        return borrowed & ~word & Self.highBits
+    }
+
+    private static var highBits: UInt64 {
+        @inline(__always) get { 0x8080_8080_8080_8080 }
+    }
+
+    /// Passes over a string without escapes and returns its digest, in the same pass; most strings are such. Nil, and the
+    /// position stays, for a string with escapes, one that is not closed, and one among the document's last 16 bytes.
+    @inline(__always)
+    mutating func digestPlainString() throws(NotJSON) -> Mixer.Digest? {
+        let start = position &+ 1
+        var at = start
+        var mixer = Mixer(.string)
+        var seen: UInt64 = 0
+        while at &+ 16 <= end {
+            var x = word(at)
+            var y: UInt64 = 0
+            var special = Self.specialBytes(x)
+            var block = at
+            if special != 0 {
+                guard Self.keepPlain(of: &x, special) else { return nil }
+            } else {
+                block &+= 8
+                y = word(block)
+                special = Self.specialBytes(y)
+                if special != 0 {
+                    guard Self.keepPlain(of: &y, special) else { return nil }
+                }
+            }
+            mixer.absorb(x, y)
+            seen |= x | y
+            guard special != 0 else {
+                at &+= 16
+                continue
+            }
+            let close = block &+ special.trailingZeroBitCount >> 3
+            if seen & Self.highBits != 0 {
+                guard isUTF8(from: start, to: close) else { throw NotJSON() }
+            }
+            position = close &+ 1
+            return mixer.finish(UInt64(truncatingIfNeeded: close &- start))
+        }
+        return nil
+    }
+
+    /// Clears the closing quote and what follows it in a word; false when it is not a quote that comes first.
+    @inline(__always)
+    private static func keepPlain(of word: inout UInt64, _ special: UInt64) -> Bool {
+        let shift = UInt64(truncatingIfNeeded: special.trailingZeroBitCount &- 7)
+        guard UInt8(truncatingIfNeeded: word &>> shift) == UInt8(ascii: "\"") else { return false }
+        word &= 1 &<< shift &- 1
+        return true
+    }
+
+    /// Whether a range of bytes is UTF-8.
+    @inline(never)
+    private func isUTF8(from start: Int, to end: Int) -> Bool {
+        var inner = JSONCursor(base, count: end)
+        inner.position = start
+        while inner.position < end {
+            if inner.position &+ 8 <= end, word(inner.position) & Self.highBits == 0 {
+                inner.position &+= 8
+            } else if base[inner.position] < 0x80 {
+                inner.position &+= 1
+            } else {
+                guard (try? inner.scanMultibyte()) != nil else { return false }
+            }
+        }
+        return true
     }
 
     /// Passes over an escape (RFC 8259 §7); a lone surrogate is syntactically valid.
@@ -140,7 +211,7 @@ struct JSONCursor {
 
     /// Passes over a run of characters above ASCII, checking UTF-8 (RFC 3629 §4: no overlong forms, no surrogates,
     /// nothing above U+10FFFF).
-    @inline(never)
+    @inline(__always)
     private mutating func scanMultibyte() throws(NotJSON) {
         var at = position
         while at < end, base[at] >= 0x80 {

@@ -63,6 +63,12 @@ struct JSONDigester: ~Copyable {
 
     @inline(__always)
     private mutating func string() throws(NotJSON) -> Mixer.Digest {
+        guard let digest = try cursor.digestPlainString() else { return try digestAnyString() }
+        return digest
+    }
+
+    @inline(never)
+    private mutating func digestAnyString() throws(NotJSON) -> Mixer.Digest {
         let (bytes, count) = decoded(try cursor.scanString())
         return Digests.string(bytes, count: count)
     }
@@ -86,12 +92,8 @@ struct JSONDigester: ~Copyable {
         }
         while true {
             guard cursor.current == UInt8(ascii: "\"") else { throw NotJSON() }
-            let (bytes, count) = decoded(try cursor.scanString())
-            let key = Digests.string(bytes, count: count)
             var verdict = RuleMatcher.Verdict()
-            if candidates.count > 0 {
-                verdict = rules.member(of: candidates, depth: depth, key: bytes, count: count)
-            }
+            let key = candidates.count == 0 ? try string() : try key(of: candidates, depth: depth, verdict: &verdict)
             cursor.skipWhitespace()
             try cursor.expect(UInt8(ascii: ":"))
             cursor.skipWhitespace()
@@ -102,10 +104,19 @@ struct JSONDigester: ~Copyable {
             if candidates.count > 0 {
                 rules.leave(verdict)
             }
-            if try endsContainer(UInt8(ascii: "}")) { break }
+            if try cursor.endsContainer(UInt8(ascii: "}")) { break }
         }
         let (sum, count) = members.fold(from: first)
         return Digests.object(sum: sum, count: count)
+    }
+
+    /// Reads a key that a rule may name.
+    private mutating func key(
+        of candidates: RuleMatcher.Candidates, depth: Int, verdict: inout RuleMatcher.Verdict
+    ) throws(NotJSON) -> Mixer.Digest {
+        let (bytes, count) = decoded(try cursor.scanString())
+        verdict = rules.member(of: candidates, depth: depth, key: bytes, count: count)
+        return Digests.string(bytes, count: count)
     }
 
     private mutating func array(_ candidates: RuleMatcher.Candidates, depth: Int) throws(NotJSON) -> Mixer.Digest {
@@ -120,7 +131,7 @@ struct JSONDigester: ~Copyable {
                 mixer.absorb(value)
                 count &+= 1
             }
-        } while try !endsContainer(UInt8(ascii: "]"))
+        } while try !cursor.endsContainer(UInt8(ascii: "]"))
         return Digests.array(mixer, count: count)
     }
 
@@ -138,7 +149,7 @@ struct JSONDigester: ~Copyable {
                 sum &+= Digests.unorderedElement(value)
                 count &+= 1
             }
-        } while try !endsContainer(UInt8(ascii: "]"))
+        } while try !cursor.endsContainer(UInt8(ascii: "]"))
         return Digests.unorderedArray(sum: sum, count: count)
     }
 
@@ -164,19 +175,5 @@ struct JSONDigester: ~Copyable {
         guard cursor.current == UInt8(ascii: "]") else { return true }
         cursor.position &+= 1
         return false
-    }
-
-    /// Passes over what follows a member or an element: true at the closing bracket, false at a comma.
-    @inline(__always)
-    private mutating func endsContainer(_ closing: UInt8) throws(NotJSON) -> Bool {
-        cursor.skipWhitespace()
-        let byte = cursor.current
-        cursor.position &+= 1
-        if byte == UInt8(ascii: ",") {
-            cursor.skipWhitespace()
-            return false
-        }
-        guard byte == closing else { throw NotJSON() }
-        return true
     }
 }

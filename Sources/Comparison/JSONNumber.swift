@@ -56,6 +56,10 @@ extension JSONCursor {
     @inline(__always)
     private mutating func scanDigits(_ value: inout UInt64) -> Int {
         let start = position
+        while position &+ 8 <= end, let eight = Self.eightDigits(word(position)) {
+            value = value &* 100_000_000 &+ eight
+            position &+= 8
+        }
         while position < end {
             let digit = base[position] &- UInt8(ascii: "0")
             guard digit <= 9 else { break }
@@ -63,6 +67,20 @@ extension JSONCursor {
             position &+= 1
         }
         return position &- start
+    }
+
+    /// The value of eight digits, or nil when the word is anything else. Neighbours are joined in three steps: to pairs,
+    /// to fours, to eight.
+    @inline(__always)
+    private static func eightDigits(_ word: UInt64) -> UInt64? {
+        let highHalves: UInt64 = 0xF0F0_F0F0_F0F0_F0F0
+        let threes: UInt64 = 0x3030_3030_3030_3030
+        // A byte is a digit when its high half is 3, and still is after 6 has been added.
+        guard word & highHalves == threes, (word &+ 0x0606_0606_0606_0606) & highHalves == threes else { return nil }
+        let digits = word & 0x0F0F_0F0F_0F0F_0F0F
+        let pairs = (digits &* 10 &+ digits &>> 8) & 0x00FF_00FF_00FF_00FF
+        let fours = (pairs &* 100 &+ pairs &>> 16) & 0x0000_FFFF_0000_FFFF
+        return (fours &* 10_000 &+ fours &>> 32) & 0xFFFF_FFFF
     }
 
     @inline(never)

@@ -26,6 +26,13 @@ struct Mixer {
         b = Self.k1
     }
 
+    /// Begins a hash in a domain with a finished digest already taken in.
+    @inline(__always)
+    init(_ domain: Domain, _ digest: Digest) {
+        a = UInt64(truncatingIfNeeded: digest) ^ Self.k0 ^ UInt64(domain.rawValue)
+        b = UInt64(truncatingIfNeeded: digest >> 64) ^ Self.k1
+    }
+
     /// Takes in 16 bytes.
     @inline(__always)
     mutating func absorb(_ x: UInt64, _ y: UInt64) {
@@ -42,32 +49,22 @@ struct Mixer {
         absorb(UInt64(truncatingIfNeeded: digest), UInt64(truncatingIfNeeded: digest >> 64))
     }
 
-    /// Takes in `count` bytes at `bytes`, their number included.
+    /// Takes in `count` bytes at `bytes` as blocks of 16. The last block, of 0 to 15 bytes, is filled up with zeros; to
+    /// tell it from bytes that are zeros, the count is to be taken in when the hash ends.
     @inline(__always)
     mutating func absorb(_ bytes: UnsafeRawPointer, count: Int) {
         var cursor = bytes
         var left = count
-        while left > 16 {
+        while left >= 16 {
             absorb(Self.load8(cursor), Self.load8(cursor + 8))
             cursor += 16
             left -= 16
         }
-        // The last 1 to 16 bytes, by loads that overlap and never leave the range.
-        var x: UInt64 = 0
-        var y: UInt64 = 0
         if left >= 8 {
-            x = Self.load8(cursor)
-            y = Self.load8(cursor + left - 8)
-        } else if left >= 4 {
-            x = Self.load4(cursor)
-            y = Self.load4(cursor + left - 4)
-        } else if left > 0 {
-            x = UInt64(cursor.load(as: UInt8.self))
-            x |= UInt64(cursor.load(fromByteOffset: left >> 1, as: UInt8.self)) << 8
-            x |= UInt64(cursor.load(fromByteOffset: left - 1, as: UInt8.self)) << 16
+            absorb(Self.load8(cursor), Self.loadTail(cursor + 8, count: left - 8))
+        } else {
+            absorb(Self.loadTail(cursor, count: left), 0)
         }
-        absorb(x, y)
-        absorb(UInt64(truncatingIfNeeded: count), Self.k4)
     }
 
     /// Ends the hash; `x` and `y` are taken in as well.
@@ -83,9 +80,20 @@ struct Mixer {
         pointer.loadUnaligned(as: UInt64.self).littleEndian
     }
 
+    /// Up to seven bytes as the low bytes of a word, by loads that never leave the range.
     @inline(__always)
-    private static func load4(_ pointer: UnsafeRawPointer) -> UInt64 {
-        UInt64(pointer.loadUnaligned(as: UInt32.self).littleEndian)
+    private static func loadTail(_ pointer: UnsafeRawPointer, count: Int) -> UInt64 {
+        if count >= 4 {
+            let low = UInt64(pointer.loadUnaligned(as: UInt32.self).littleEndian)
+            let high = UInt64(pointer.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self).littleEndian)
+            return low | high &<< UInt64(truncatingIfNeeded: 8 * (count - 4))
+        }
+        var word: UInt64 = 0
+        for index in 0..<count {
+            word |=
+                UInt64(pointer.load(fromByteOffset: index, as: UInt8.self)) &<< UInt64(truncatingIfNeeded: 8 * index)
+        }
+        return word
     }
 }
 

@@ -1,7 +1,9 @@
+internal import Rollout
+
 /// What loading came to: settings that `serve` may run with, or everything that is wrong.
 package enum ConfigurationOutcome: Sendable {
     case ok(Settings, warnings: [ConfigurationWarning])
-    /// Never empty; ordered by file and line.
+    /// Never empty; configuration file, then plan, then flags, each in the order of its lines.
     case errors([ConfigurationError])
 }
 
@@ -9,17 +11,137 @@ package enum ConfigurationOutcome: Sendable {
 package enum ConfigurationLoader {
     /// Loads a configuration file, the plan that it names, and the flags over both.
     ///
-    /// Blocks on file I/O; call it off the event loops. A file of nil means flags and defaults only.
-    package static func load(file: String?, flags: ConfigurationFlags = ConfigurationFlags()) -> ConfigurationOutcome {
-        var settings = Settings()
-        if let listen = flags.listen { settings.listeners = [ListenerSettings(address: listen)] }
-        return .ok(settings, warnings: [])
+    /// Blocks on file I/O: call it off the event loops. A file of nil means flags and defaults only.
+    package static func load(
+        file: String?, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk
+    ) -> ConfigurationOutcome {
+        guard let file else { return Loading(file: nil, flags: flags, files: files).run(text: nil) }
+        switch files.read(file, limit: NodeBuilder.maximumBytes + 1) {
+        case .success(let text): return Loading(file: file, flags: flags, files: files).run(text: text)
+        case .failure(let failure):
+            return .errors([
+                ConfigurationError(file: file, line: nil, keyPath: "", problem: "cannot be read (\(failure.reason))")
+            ])
+        }
     }
 
     /// The same for text that is already in memory; `file` names it in messages and anchors its relative paths.
     package static func load(
-        text: String, file: String, flags: ConfigurationFlags = ConfigurationFlags()
+        text: String, file: String, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk
     ) -> ConfigurationOutcome {
-        load(file: nil, flags: flags)
+        Loading(file: file, flags: flags, files: files).run(text: Array(text.utf8))
+    }
+}
+
+/// One run of the loader.
+struct Loading {
+    private let file: String?
+    private let flags: ConfigurationFlags
+    private let files: ConfigurationFiles
+    let diagnostics: Diagnostics
+
+    init(file: String?, flags: ConfigurationFlags, files: ConfigurationFiles) {
+        self.file = file
+        self.flags = flags
+        self.files = files
+        diagnostics = Diagnostics(file: file ?? Diagnostics.commandLine)
+    }
+
+    func run(text: [UInt8]?) -> ConfigurationOutcome {
+        let decoded = decode(text: text)
+        for refused in UnsupportedFeatures.refused(decoded.settings, listenerPaths: decoded.listenerPaths) {
+            diagnostics.error(refused.keyPath, "\(refused.what) is not supported by this version yet")
+        }
+        let errors = Self.sorted(diagnostics.errors) + Self.sorted(decoded.planDiagnostics?.errors ?? [])
+        if !errors.isEmpty { return .errors(errors) }
+        return .ok(
+            decoded.settings,
+            warnings: Self.sorted(diagnostics.warnings) + Self.sorted(decoded.planDiagnostics?.warnings ?? []))
+    }
+
+    /// Everything but the refusal of what this version cannot do.
+    func decode(text: [UInt8]?) -> Decoded {
+        var decoder = SettingsDecoder(diagnostics: diagnostics, directory: file.map { Paths.directory(of: $0) } ?? "")
+        if let text {
+            guard let root = parse(text, into: diagnostics) else { return Decoded(settings: decoder.settings) }
+            decoder.decode(root)
+        }
+        FlagDecoder(flags: flags, diagnostics: diagnostics).apply(to: &decoder)
+        requireBackends(decoder)
+        SemanticChecks(
+            settings: decoder.settings, listenerPaths: decoder.listenerPaths, diagnostics: diagnostics
+        ).run()
+        for required in decoder.requiredFiles { checkReadable(required.path, required.keyPath) }
+        var decoded = Decoded(settings: decoder.settings, listenerPaths: decoder.listenerPaths)
+        if let path = decoder.settings.planPath, let read = readPlan(path) {
+            decoded.settings.plan = read.plan
+            decoded.planDiagnostics = read.diagnostics
+        }
+        return decoded
+    }
+
+    /// What decoding came to.
+    struct Decoded {
+        var settings: Settings
+        /// Key paths of the listeners, in their order.
+        var listenerPaths: [String] = []
+        var planDiagnostics: Diagnostics?
+    }
+
+    /// The root of a text, an empty mapping for an empty text; nil when it is unreadable (then reported).
+    private func parse(_ text: [UInt8], into diagnostics: Diagnostics) -> Node? {
+        func report(_ problem: YAMLProblem) {
+            diagnostics.error(
+                problem.keyPath, line: problem.line, value: problem.value, problem.message, accepted: problem.accepted)
+        }
+        do throws(YAMLProblem) {
+            let (root, problems) = try NodeBuilder.parse(text)
+            problems.forEach(report)
+            return root ?? Node(content: .mapping([]), line: 1)
+        } catch {
+            report(error)
+            return nil
+        }
+    }
+
+    private func requireBackends(_ decoder: SettingsDecoder) {
+        for (side, flag) in [(Side.legacy, "--legacy"), (.new, "--new")] where !decoder.backendsGiven.contains(side) {
+            let path = "backends.\(side.name).url"
+            if diagnostics.hasFailed(path) || diagnostics.hasFailed("backends.\(side.name)") { continue }
+            if diagnostics.hasFailed("backends") { continue }
+            if file == nil { diagnostics.note(path, flag: flag) }
+            diagnostics.error(path, "missing", accepted: "http://host[:port][/prefix], here or with \(flag)")
+        }
+    }
+
+    private func checkReadable(_ path: String, _ keyPath: String) {
+        switch files.read(path, limit: 1) {
+        case .success(let bytes):
+            if bytes.isEmpty { diagnostics.error(keyPath, value: path, "an empty file") }
+        case .failure(let failure):
+            diagnostics.error(keyPath, value: path, "cannot be read (\(failure.reason))")
+        }
+    }
+
+    private func readPlan(_ path: String) -> (plan: Plan?, diagnostics: Diagnostics)? {
+        let diagnostics = Diagnostics(file: path)
+        switch files.read(path, limit: NodeBuilder.maximumBytes + 1) {
+        case .failure(let failure):
+            self.diagnostics.error("plan", value: path, "cannot be read (\(failure.reason))")
+            return nil
+        case .success(let text):
+            guard let root = parse(text, into: diagnostics) else { return (nil, diagnostics) }
+            guard let plan = PlanDecoder(diagnostics: diagnostics).decode(root) else { return (nil, diagnostics) }
+            PlanChecks(plan: plan, diagnostics: diagnostics).run()
+            for idle in UnsupportedFeatures.idle(plan) { diagnostics.warn(idle.keyPath, idle.what) }
+            return (plan, diagnostics)
+        }
+    }
+
+    /// By line; what has none comes last. The sort is stable.
+    private static func sorted(_ errors: [ConfigurationError]) -> [ConfigurationError] {
+        errors.enumerated().sorted {
+            ($0.element.line ?? .max, $0.offset) < ($1.element.line ?? .max, $1.offset)
+        }.map(\.element)
     }
 }

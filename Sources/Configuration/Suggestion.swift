@@ -10,6 +10,9 @@ enum Suggestion {
             let distance = distance(typed, normalised(candidate))
             if distance < best?.distance ?? Int.max { best = (candidate, distance) }
         }
+        // `idle` for `client_idle`, `hs256_secret` for `hs256_secret_file`: far apart, and yet plain.
+        let longer = candidates.filter { typed.count >= 4 && String(normalised($0)).contains(String(typed)) }
+        if longer.count == 1 { return longer[0] }
         guard let best, best.distance <= max(1, min(best.word.count, typed.count) / 3) else { return nil }
         return best.word
     }

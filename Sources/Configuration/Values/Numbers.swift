@@ -80,3 +80,57 @@ extension Value {
             suggestion: Suggestion.nearest(to: text, among: words))
     }
 }
+
+extension Value {
+    /// A reader of whole numbers within a range.
+    static func integer(_ range: ClosedRange<Int>) -> Reader<Int> {
+        { text throws(ValueProblem) in try integer(text, in: range) }
+    }
+
+    /// A reader of one of the words of a list.
+    static func word(_ words: [String]) -> Reader<String> {
+        { text throws(ValueProblem) in try word(text, of: words) }
+    }
+
+    /// A reader of the words of an enumeration.
+    static func word<Word: RawRepresentable<String> & CaseIterable>(_ type: Word.Type) -> Reader<Word> {
+        { text throws(ValueProblem) in
+            let words = Word.allCases.map(\.rawValue)
+            guard let value = Word(rawValue: try word(text, of: words)) else { throw ValueProblem("unknown word") }
+            return value
+        }
+    }
+
+    /// A reader of durations within bounds, in milliseconds.
+    static func duration(from least: Int64, to most: Int64 = maximumDurationMilliseconds) -> Reader<Int64> {
+        { text throws(ValueProblem) in
+            let value = try duration(text)
+            guard (least...most).contains(value) else {
+                throw ValueProblem(
+                    "out of range", accepted: "\(durationText(least)) to \(durationText(most))")
+            }
+            return value
+        }
+    }
+
+    /// A reader of durations of whole seconds within bounds, in seconds.
+    static func seconds(from least: Int64) -> Reader<Int64> {
+        { text throws(ValueProblem) in
+            let value = try duration(from: least * 1000)(text)
+            guard value % 1000 == 0 else { throw ValueProblem("not whole seconds", accepted: "10s, 5m, 2h, 90d") }
+            return value / 1000
+        }
+    }
+
+    /// A reader of sizes within bounds, in bytes.
+    static func size(_ range: ClosedRange<Int>) -> Reader<Int> {
+        { text throws(ValueProblem) in
+            let value = try size(text)
+            guard range.contains(value) else {
+                throw ValueProblem(
+                    "out of range", accepted: "\(sizeText(range.lowerBound)) to \(sizeText(range.upperBound))")
+            }
+            return value
+        }
+    }
+}

@@ -30,7 +30,7 @@ final class EventStream {
     private let bytes: UnsafeMutableBufferPointer<UInt8>
 
     init(_ text: [UInt8]) throws(YAMLProblem) {
-        bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(text.count, 1))
+        bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.count)
         _ = bytes.update(fromContentsOf: text)
         parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
         guard yaml_parser_initialize(parser) == 1 else {
@@ -95,12 +95,28 @@ final class EventStream {
             let newlines = bytes.prefix(state.problem_offset).count { $0 == UInt8(ascii: "\n") }
             return YAMLProblem(line: newlines + 1, message: message)
         }
-        let line = Int(state.problem_mark.line) + 1
-        guard let context = state.context.map({ String(cString: $0) }) else {
-            return YAMLProblem(line: line, message: message)
+        let line = fileLine(state.problem_mark)
+        var text = message
+        if let context = state.context.map({ String(cString: $0) }) {
+            let start = fileLine(state.context_mark)
+            text += start == line ? " (\(context))" : " (\(context) that began on line \(start))"
         }
-        return YAMLProblem(line: line, message: "\(message) (\(context) that began on line \(contextLine(state)))")
+        return YAMLProblem(
+            line: line, message: text, accepted: isIndentedWithTab(line) ? "spaces, not tabs, to indent" : nil)
     }
 
-    private func contextLine(_ state: yaml_parser_t) -> Int { Int(state.context_mark.line) + 1 }
+    /// libyaml puts the end of a text without a final newline on a line of its own.
+    private func fileLine(_ mark: yaml_mark_t) -> Int {
+        let newlines = bytes.count { $0 == UInt8(ascii: "\n") }
+        let lines = bytes.last == UInt8(ascii: "\n") ? newlines : newlines + 1
+        return min(Int(mark.line) + 1, max(lines, 1))
+    }
+
+    /// What libyaml says about a tab ("cannot start any token") does not name it.
+    private func isIndentedWithTab(_ line: Int) -> Bool {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: line, omittingEmptySubsequences: false)
+        guard lines.indices.contains(line - 1) else { return false }
+        let white = lines[line - 1].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        return white.contains(UInt8(ascii: "\t"))
+    }
 }

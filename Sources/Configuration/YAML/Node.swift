@@ -45,13 +45,15 @@ struct Node: Sendable {
 struct YAMLProblem: Error, Equatable {
     /// Counted from 1.
     var line: Int
+    var keyPath: String
     var message: String
     /// The key or anchor in question.
     var value: String?
     var accepted: String?
 
-    init(line: Int, message: String, value: String? = nil, accepted: String? = nil) {
+    init(line: Int, keyPath: String = "", message: String, value: String? = nil, accepted: String? = nil) {
         self.line = line
+        self.keyPath = keyPath
         self.message = message
         self.value = value
         self.accepted = accepted

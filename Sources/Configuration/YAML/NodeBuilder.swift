@@ -42,7 +42,7 @@ struct NodeBuilder {
                     throw YAMLProblem(
                         line: event.line, message: "a second document begins here", accepted: "one document a file")
                 }
-                root = try node(try stream.next(), depth: 0)
+                root = try node(try stream.next(), path: "", depth: 0)
             case .documentEnd, .other: continue
             case .alias, .scalar, .sequenceStart, .sequenceEnd, .mappingStart, .mappingEnd:
                 throw YAMLProblem(line: event.line, message: "malformed YAML")
@@ -50,60 +50,64 @@ struct NodeBuilder {
         }
     }
 
-    private mutating func node(_ event: YAMLEvent, depth: Int) throws(YAMLProblem) -> Node {
+    private mutating func node(_ event: YAMLEvent, path: String, depth: Int) throws(YAMLProblem) -> Node {
         if depth > Self.maximumDepth {
             throw YAMLProblem(
-                line: event.line, message: "nested too deep", accepted: "at most \(Self.maximumDepth) levels")
+                line: event.line, keyPath: path, message: "nested too deep",
+                accepted: "at most \(Self.maximumDepth) levels")
         }
         if let tag = event.tag, tag != Self.stringTag, tag != "!" {
-            throw YAMLProblem(line: event.line, message: "tags are not supported", value: tag)
+            throw YAMLProblem(line: event.line, keyPath: path, message: "tags are not supported", value: tag)
         }
         let before = weight
         try count(1, line: event.line)
         let content: Node.Content
         switch event.kind {
         case .scalar(let scalar): content = .scalar(scalar)
-        case .sequenceStart: content = .sequence(try items(depth: depth))
-        case .mappingStart: content = .mapping(try entries(depth: depth))
+        case .sequenceStart: content = .sequence(try items(path: path, depth: depth))
+        case .mappingStart: content = .mapping(try entries(path: path, depth: depth))
         case .alias(let name):
             // An anchor is known once its node is complete, so no node can hold itself.
             guard let known = anchors[name] else {
-                throw YAMLProblem(line: event.line, message: "no anchor before this alias", value: "*" + name)
+                throw YAMLProblem(
+                    line: event.line, keyPath: path, message: "no anchor before this alias", value: "*" + name)
             }
             try count(known.weight, line: event.line)
             return Node(content: known.node.content, line: event.line)
         case .documentStart, .documentEnd, .streamEnd, .sequenceEnd, .mappingEnd, .other:
-            throw YAMLProblem(line: event.line, message: "malformed YAML")
+            throw YAMLProblem(line: event.line, keyPath: path, message: "malformed YAML")
         }
         let node = Node(content: content, line: event.line)
         if let anchor = event.anchor { anchors[anchor] = (node, weight - before) }
         return node
     }
 
-    private mutating func items(depth: Int) throws(YAMLProblem) -> [Node] {
+    private mutating func items(path: String, depth: Int) throws(YAMLProblem) -> [Node] {
         var items: [Node] = []
         while true {
             let event = try stream.next()
             if case .sequenceEnd = event.kind { return items }
-            items.append(try node(event, depth: depth + 1))
+            items.append(try node(event, path: "\(path)[\(items.count)]", depth: depth + 1))
         }
     }
 
-    private mutating func entries(depth: Int) throws(YAMLProblem) -> [Node.Entry] {
+    private mutating func entries(path: String, depth: Int) throws(YAMLProblem) -> [Node.Entry] {
         var entries: [Node.Entry] = []
         var lines: [String: Int] = [:]
         while true {
             let event = try stream.next()
             if case .mappingEnd = event.kind { return entries }
-            let key = try node(event, depth: depth + 1)
+            let key = try node(event, path: path, depth: depth + 1)
             guard case .scalar(let scalar) = key.content else {
                 throw YAMLProblem(line: key.line, message: "a key must be a single value, not \(key.kindName)")
             }
-            let value = try node(try stream.next(), depth: depth + 1)
+            let keyPath = path.isEmpty ? scalar.text : path + "." + scalar.text
+            let value = try node(try stream.next(), path: keyPath, depth: depth + 1)
             if let first = lines[scalar.text] {
                 problems.append(
                     YAMLProblem(
-                        line: key.line, message: "the key is given twice (first on line \(first))", value: scalar.text))
+                        line: key.line, keyPath: keyPath, message: "the key is given twice (first on line \(first))",
+                        value: scalar.text))
                 continue
             }
             lines[scalar.text] = key.line

@@ -1,0 +1,35 @@
+internal import Rollout
+
+/// What the configuration can say and this version cannot do. A key that is accepted and does nothing would be a lie;
+/// whoever builds a feature deletes its lines here.
+enum UnsupportedFeatures {
+    /// Key paths of `Settings` that `serve` must refuse, with what they ask for.
+    static func refused(_ settings: Settings, listenerPaths: [String]) -> [(keyPath: String, what: String)] {
+        var refused: [(keyPath: String, what: String)] = []
+        for (listener, path) in zip(settings.listeners, listenerPaths) where listener.tls != nil {
+            refused.append((path + ".tls", "TLS on a listener"))
+        }
+        if settings.admin.tls != nil { refused.append(("admin.tls", "TLS on a listener")) }
+        for (name, backend) in [("legacy", settings.legacy), ("new", settings.new)] {
+            if backend.scheme == "https" { refused.append(("backends.\(name).url", "an https backend")) }
+            if backend.tls != nil { refused.append(("backends.\(name).tls", "TLS towards a backend")) }
+        }
+        if case .postgresql = settings.store { refused.append(("store", "a PostgreSQL store")) }
+        return refused
+    }
+
+    /// Keys of the plan that are accepted, shown, and not acted upon.
+    static func idle(_ plan: Plan) -> [(keyPath: String, what: String)] {
+        var idle: [(keyPath: String, what: String)] = []
+        if plan.gates != Gates() {
+            idle.append(("gates", "shown in status but not acted upon in this version: on_breach has no effect"))
+        }
+        if plan.promote == .automatic {
+            idle.append(("promote", "automatic promotion is not acted upon in this version: stages change by hand"))
+        }
+        if plan.webhook != nil {
+            idle.append(("alerts.webhook", "alerts are not acted upon in this version: nothing is sent"))
+        }
+        return idle
+    }
+}

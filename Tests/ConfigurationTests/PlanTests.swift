@@ -1,0 +1,126 @@
+import FoundationEssentials
+import Rollout
+import Testing
+
+@testable import Configuration
+
+@Suite struct PlanTests {
+    private func load(plan: String) -> ConfigurationOutcome {
+        ConfigurationLoader.load(
+            text: minimal + "plan: plans/p.yaml\n", file: "etc/cutover.yaml",
+            files: files(["etc/plans/p.yaml": plan]))
+    }
+
+    private let stages = "name: p\nstages:\n  - {name: a, percent: 0}\n"
+
+    @Test func theShippedPlanIsThatOfTheContract() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let shipped = root.appendingPathComponent("rollout/staged.yaml").path
+        let outcome = ConfigurationLoader.load(
+            file: nil, flags: ConfigurationFlags(legacy: "http://a", new: "http://b", plan: shipped))
+        #expect(outcome.messages == [])
+        expectContractPlan(outcome.settings?.plan)
+        let text = try String(contentsOfFile: shipped, encoding: .utf8)
+        #expect(text.contains(contractPlan))
+    }
+
+    @Test func aPlanHasDefaults() {
+        let plan = load(plan: stages).settings?.plan
+        #expect(plan == Plan(name: "p", stages: [Stage(name: "a", percentHundredths: 0)]))
+    }
+
+    @Test func aPlanMayBeJSON() {
+        let outcome = load(
+            plan: """
+                {"name":"p","stages":[{"name":"a","percent":0,"shadow":"12.5%","dual_write":true,"hold":"90s"}],
+                \t"gates":{"read_error_rate":"0.5%","write_p95":"300ms"},"window":"1m","on_breach":"pause"}
+                """)
+        #expect(outcome.messages == [])
+        let plan = outcome.settings?.plan
+        #expect(plan?.stages.first?.shadowHundredths == 1250)
+        #expect(plan?.stages.first?.holdSeconds == 90)
+        #expect(plan?.gates.readErrorRate == 0.005)
+        #expect(plan?.windowSeconds == 60)
+        #expect(plan?.onBreach == .pause)
+    }
+
+    @Test func wrongPlansAreNamedWithFileAndLine() {
+        let outcome = load(
+            plan: """
+                stages:
+                  - {percent: 1.25, hold: 500ms}
+                  - {name: b, percent: 120, shadw: 1%}
+                  - c
+                gates: {read_error_rate: 0.005, write_p95: 0s, errors: 1%}
+                window: 10ms
+                min_samples: 0
+                on_breach: rolback
+                promote: auto
+                keep: forever
+                alerts: {webhook: "chat.example/hook/s3cret"}
+                """)
+        #expect(
+            outcome.messages == [
+                "etc/plans/p.yaml:1: name: missing; accepted: text that is not empty",
+                "etc/plans/p.yaml:2: stages[0].name: missing; accepted: text that is not empty",
+                "etc/plans/p.yaml:2: stages[0].hold: not whole seconds \"500ms\"; accepted: 10s, 5m, 2h, 90d",
+                "etc/plans/p.yaml:3: stages[1].shadw: unknown key \"shadw\"; accepted: name, percent, shadow, "
+                    + "dual_write, hold; did you mean shadow?",
+                "etc/plans/p.yaml:3: stages[1].percent: out of range \"120\"; accepted: 0 to 100 with at most two "
+                    + "decimals",
+                "etc/plans/p.yaml:4: stages[2]: a single value where a mapping is expected; accepted: name, percent, "
+                    + "shadow, dual_write, hold",
+                "etc/plans/p.yaml:5: gates.errors: unknown key \"errors\"; accepted: read_error_rate, write_p95, "
+                    + "conflict_rate, fallback_rate, mismatch_rate, journal_lag",
+                "etc/plans/p.yaml:5: gates.read_error_rate: a share without % \"0.005\"; accepted: 0% to 100% with at "
+                    + "most four decimals, such as 0.5%; did you mean 0.005%?",
+                "etc/plans/p.yaml:5: gates.write_p95: out of range \"0s\"; accepted: 1ms to 3650d",
+                "etc/plans/p.yaml:6: window: out of range \"10ms\"; accepted: 1s to 3650d",
+                "etc/plans/p.yaml:7: min_samples: out of range \"0\"; accepted: a whole number from 1 to 1000000000",
+                "etc/plans/p.yaml:8: on_breach: unknown word \"rolback\"; accepted: rollback, pause, alert; did you "
+                    + "mean rollback?",
+                "etc/plans/p.yaml:9: promote: unknown word \"auto\"; accepted: manual, automatic; did you mean "
+                    + "automatic?",
+                "etc/plans/p.yaml:10: keep: not a duration \"forever\"; accepted: a whole number with ms, s, m, h or d, "
+                    + "such as 250ms, 10s, 2h, 90d",
+                "etc/plans/p.yaml:11: alerts.webhook: not an http or https URL \"[redacted]\"; accepted: "
+                    + "http://host/path or https://host/path",
+            ])
+    }
+
+    @Test(arguments: [
+        ("", "etc/plans/p.yaml:1: stages: missing; accepted: a list of stages"),
+        ("name: p\nstages: []", "etc/plans/p.yaml:2: stages: a plan needs at least one stage"),
+        ("name: p\nstages: {a: 1}", "etc/plans/p.yaml:2: stages: a mapping where a list is expected; accepted: stages"),
+        ("\na: [", "etc/plans/p.yaml:2: did not find expected node content (while parsing a flow node)"),
+    ])
+    func aPlanWithoutStagesIsRefused(_ plan: String, _ message: String) {
+        #expect(load(plan: plan).messages.contains(message), "\(load(plan: plan).messages)")
+    }
+
+    @Test func errorsOfBothFilesAreReportedTogether() {
+        let outcome = ConfigurationLoader.load(
+            text: minimal + "expose: no\nplan: p.yaml\n", file: "cutover.yaml", files: files(["p.yaml": "name: p\n"]))
+        #expect(
+            outcome.messages == [
+                "cutover.yaml:4: expose: not a boolean \"no\"; accepted: true, false; did you mean false?",
+                "p.yaml:1: stages: missing; accepted: a list of stages",
+            ])
+    }
+
+    @Test func whatIsNotActedUponIsWarnedAbout() {
+        let outcome = load(
+            plan: stages + "gates: {conflict_rate: 1%}\npromote: automatic\n"
+                + "alerts: {webhook: \"https://chat.example/hook/s3cret\"}\n")
+        #expect(
+            outcome.warnings == [
+                "etc/plans/p.yaml:4: gates: shown in status but not acted upon in this version: on_breach has no effect",
+                "etc/plans/p.yaml:5: promote: automatic promotion is not acted upon in this version: stages change by "
+                    + "hand",
+                "etc/plans/p.yaml:6: alerts.webhook: alerts are not acted upon in this version: nothing is sent",
+            ])
+        #expect(outcome.settings?.plan?.promote == .automatic)
+        #expect(outcome.settings?.plan?.webhook == "https://chat.example/hook/s3cret")
+    }
+}

@@ -2,18 +2,18 @@
 ///
 /// The state after the salt is kept, so that a request hashes only the bytes of its user id. No piece is copied: the up
 /// to three bytes that do not fill a word yet are carried in `pending`.
-struct Murmur3: Sendable {
+package struct Murmur3: Sendable {
     private var hash: UInt32
     /// Bytes that do not fill a word yet, lowest first.
     private var pending: UInt32 = 0
     private var pendingBits: UInt32 = 0
     private var length: UInt32 = 0
 
-    init(seed: UInt32 = 0) { hash = seed }
+    package init(seed: UInt32 = 0) { hash = seed }
 
     /// Adds `count` bytes.
     @inline(__always)
-    mutating func update(_ bytes: UnsafePointer<UInt8>, _ count: Int) {
+    package mutating func update(_ bytes: UnsafePointer<UInt8>, _ count: Int) {
         length &+= UInt32(truncatingIfNeeded: count)
         let raw = UnsafeRawPointer(bytes)
         var offset = 0
@@ -39,14 +39,14 @@ struct Murmur3: Sendable {
 
     /// Adds one byte.
     @inline(__always)
-    mutating func update(byte: UInt8) {
+    package mutating func update(byte: UInt8) {
         length &+= 1
         append(byte)
     }
 
     /// The hash of everything added so far; more may be added afterwards.
     @inline(__always)
-    func finished() -> UInt32 {
+    package func finished() -> UInt32 {
         var h = hash
         if pendingBits != 0 { h ^= Murmur3.scrambled(pending) }
         h ^= length
@@ -86,7 +86,7 @@ struct Murmur3: Sendable {
 /// MurmurHash2, 32 bits, seed 0: nginx's `ngx_murmur_hash2`.
 ///
 /// The start value is the total length, which is known only with the user id: the state after the salt cannot be kept.
-struct Murmur2 {
+package struct Murmur2 {
     private static let multiplier: UInt32 = 0x5bd1_e995
 
     private var hash: UInt32
@@ -94,10 +94,10 @@ struct Murmur2 {
     private var pendingBits: UInt32 = 0
 
     /// Starts a hash of `totalLength` bytes in all.
-    init(totalLength: Int) { hash = UInt32(truncatingIfNeeded: totalLength) }
+    package init(totalLength: Int) { hash = UInt32(truncatingIfNeeded: totalLength) }
 
     /// Adds `count` bytes.
-    mutating func update(_ bytes: UnsafePointer<UInt8>, _ count: Int) {
+    package mutating func update(_ bytes: UnsafePointer<UInt8>, _ count: Int) {
         for offset in 0..<count {
             pending |= UInt32(bytes[offset]) &<< pendingBits
             pendingBits &+= 8
@@ -106,7 +106,7 @@ struct Murmur2 {
     }
 
     /// The hash; `totalLength` bytes must have been added.
-    func finished() -> UInt32 {
+    package func finished() -> UInt32 {
         var h = hash
         if pendingBits != 0 { h = (h ^ pending) &* Murmur2.multiplier }
         h ^= h &>> 13

@@ -95,7 +95,7 @@ extension RolloutMachine {
         }
         let index = stageIndex(ofPercent: hundredths)
         var next = placed(state, stage: index, percent: hundredths, condition: nil, now: now)
-        if hundredths > 0 && !next.dualWrite {
+        if hundredths > 0, let index, plan?.stages[index].dualWrite == false {
             return .refused(reasons: ["stage \(stageLabel(next)) does not write both: no user may be on new there"])
         }
         if state.condition == .paused { next.condition = .paused }

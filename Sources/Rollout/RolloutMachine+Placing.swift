@@ -12,7 +12,7 @@ extension RolloutMachine {
     }
 
     /// A state in a stage: at its percent or at a direct one, in the condition that follows from the stage or a given
-    /// one. The generation is the old state's; the time is the old state's when neither stage nor percent changes.
+    /// one. Whoever is on new is written to both, whatever a plan says. The generation is the old state's; the time is the old state's when neither stage nor percent changes.
     func placed(
         _ old: RolloutState?, stage index: Int?, percent: Int?, condition: RolloutState.Condition?, now: Int64
     ) -> RolloutState {
@@ -22,7 +22,8 @@ extension RolloutMachine {
         return RolloutState(
             planName: plan?.name, stageIndex: index, stageName: stage?.name, percentHundredths: percentHundredths,
             shadowHundredths: stage?.shadowHundredths ?? configuredShadowHundredths,
-            dualWrite: stage?.dualWrite ?? true,
+
+            dualWrite: percentHundredths > 0 || stage?.dualWrite ?? true,
             condition: condition ?? conditionOfStage(index),
             sinceMilliseconds: stays ? old?.sinceMilliseconds ?? now : now, generation: old?.generation ?? 1,
             isPercentDirect: percentHundredths != stage?.percentHundredths ?? 0)
@@ -67,11 +68,5 @@ extension RolloutMachine {
 
     func stageLabel(_ state: RolloutState) -> String { state.stageName ?? "(no stage)" }
 
-    /// `12.5%` of 1250.
-    func percentText(_ hundredths: Int) -> String {
-        let fraction = hundredths % 100
-        if fraction == 0 { return "\(hundredths / 100)%" }
-        if fraction % 10 == 0 { return "\(hundredths / 100).\(fraction / 10)%" }
-        return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction)%"
-    }
+    func percentText(_ hundredths: Int) -> String { Percent.text(hundredths: hundredths) + "%" }
 }

@@ -22,11 +22,22 @@ package struct RolloutMachine: Sendable {
 
     /// Judges a command.
     ///
+    /// The state may be one of another plan: a reload may race with a command, here or on an instance that shares the
+    /// store. It is adopted first.
+    ///
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - gates: what each gate of the plan says now; only `promote` asks.
     package func apply(
         _ command: RolloutCommand, to state: RolloutState, atMilliseconds now: Int64, gates: [GateFinding] = []
+    ) -> RolloutOutcome {
+        var current = adopting(state, atMilliseconds: now)
+        current.generation = state.generation
+        return judge(command, current, now: now, gates: gates)
+    }
+
+    private func judge(
+        _ command: RolloutCommand, _ state: RolloutState, now: Int64, gates: [GateFinding]
     ) -> RolloutOutcome {
         switch command {
         case .promote(let name, let force): promote(state, to: name, force: force, gates: gates, now: now)

@@ -2,7 +2,7 @@
 ///
 /// Here it only spreads user ids the way LaunchDarkly does; it protects nothing, so that its broken collision
 /// resistance does not matter.
-struct SHA1: Sendable {
+package struct SHA1: Sendable {
     private var a: UInt32 = 0x6745_2301
     private var b: UInt32 = 0xefcd_ab89
     private var c: UInt32 = 0x98ba_dcfe
@@ -12,8 +12,10 @@ struct SHA1: Sendable {
     private var block = InlineArray<16, UInt32>(repeating: 0)
     private var length: UInt64 = 0
 
+    package init() {}
+
     /// Adds one byte.
-    mutating func update(byte: UInt8) {
+    package mutating func update(byte: UInt8) {
         let position = Int(truncatingIfNeeded: length & 63)
         block[position >> 2] |= UInt32(byte) &<< UInt32(24 - 8 * (position & 3))
         length += 1
@@ -21,19 +23,19 @@ struct SHA1: Sendable {
     }
 
     /// Adds `count` bytes.
-    mutating func update(_ bytes: UnsafePointer<UInt8>, _ count: Int) {
+    package mutating func update(_ bytes: UnsafePointer<UInt8>, _ count: Int) {
         for offset in 0..<count { update(byte: bytes[offset]) }
     }
 
     /// The first eight of the digest's twenty bytes, big-endian; more may be added to `self` afterwards.
-    func finishedPrefix() -> UInt64 {
+    package func finishedPrefix() -> UInt64 {
         var last = self
         last.pad()
         return UInt64(last.a) << 32 | UInt64(last.b)
     }
 
     /// The whole digest as five words.
-    func finished() -> (UInt32, UInt32, UInt32, UInt32, UInt32) {
+    package func finished() -> (UInt32, UInt32, UInt32, UInt32, UInt32) {
         var last = self
         last.pad()
         return (last.a, last.b, last.c, last.d, last.e)

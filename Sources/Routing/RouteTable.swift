@@ -10,26 +10,41 @@ package struct RouteTable: Sendable {
         case userID
     }
 
+    /// Plain numbers only, so that reading an entry counts no references.
     private struct Entry: Sendable {
-        let method: [UInt8]?
-        let path: CompiledPath
-        let recordSegment: Int?
-        let userSegment: Int?
+        /// The method's part of `methods`; -1 for every method.
+        var methodStart: Int
+        var methodCount: Int
+        var path: CompiledPaths.Path
+        /// Index of the segment; -1 for none.
+        var recordSegment: Int
+        var userSegment: Int
     }
 
     /// The routes themselves, for what to do with what matched.
     package let routes: [Route]
     private let entries: [Entry]
+    private let methods: [UInt8]
+    private let paths: CompiledPaths
 
     package init(_ routes: [Route]) {
-        self.routes = routes
-        entries = routes.map { route in
+        var entries: [Entry] = []
+        var methods: [UInt8] = []
+        var paths = CompiledPaths()
+        for route in routes {
+            let method = route.pattern.method.map { Array($0.utf8) }
             let path = route.pattern.path
-            return Entry(
-                method: route.pattern.method.map { Array($0.utf8) }, path: CompiledPath(path),
-                recordSegment: path.segmentIndex(ofVariable: "record"),
-                userSegment: path.segmentIndex(ofVariable: "user_id"))
+            entries.append(
+                Entry(
+                    methodStart: method == nil ? -1 : methods.count, methodCount: method?.count ?? 0,
+                    path: paths.add(path), recordSegment: path.segmentIndex(ofVariable: "record") ?? -1,
+                    userSegment: path.segmentIndex(ofVariable: "user_id") ?? -1))
+            methods += method ?? []
         }
+        self.routes = routes
+        self.entries = entries
+        self.methods = methods
+        self.paths = paths
     }
 
     /// Index of the first route that matches a method and a path without its query; nil when none does.
@@ -38,9 +53,8 @@ package struct RouteTable: Sendable {
     package func match(
         method: UnsafePointer<UInt8>, _ methodCount: Int, path: UnsafePointer<UInt8>, _ pathCount: Int
     ) -> Int? {
-        for index in entries.indices {
-            if let wanted = entries[index].method, !equals(wanted, method, methodCount) { continue }
-            if entries[index].path.matches(path, pathCount) { return index }
+        for index in entries.indices where isMethod(of: entries[index], method, methodCount) {
+            if paths.matches(entries[index].path, path, pathCount) { return index }
         }
         return nil
     }
@@ -50,19 +64,19 @@ package struct RouteTable: Sendable {
     package func capture(
         _ variable: Variable, route index: Int, path: UnsafePointer<UInt8>, _ pathCount: Int
     ) -> ByteRange? {
-        let entry = entries[index]
         let segment =
             switch variable {
-            case .record: entry.recordSegment
-            case .userID: entry.userSegment
+            case .record: entries[index].recordSegment
+            case .userID: entries[index].userSegment
             }
-        guard let segment else { return nil }
-        return CompiledPath.segment(segment, of: path, pathCount)
+        return segment < 0 ? nil : CompiledPaths.segment(segment, of: path, pathCount)
     }
 
-    private func equals(_ wanted: [UInt8], _ method: UnsafePointer<UInt8>, _ count: Int) -> Bool {
-        guard wanted.count == count else { return false }
-        for offset in 0..<count where wanted[offset] != method[offset] { return false }
+    @inline(__always)
+    private func isMethod(of entry: Entry, _ method: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        if entry.methodStart < 0 { return true }
+        if entry.methodCount != count { return false }
+        for offset in 0..<count where methods[entry.methodStart + offset] != method[offset] { return false }
         return true
     }
 }

@@ -8,7 +8,9 @@ struct ExplainTests {
             {"user":"42","bucket":617,"percent_needed":6.18,"side":"\(side)","reason":"\(reason)","pin":null,
              "since":"2026-11-30T14:02:00Z"}
             """
-        let played = PlayedSurroundings(answers: [answer(user), answer(#"{"rollout":{"stage":"early","percent":10.0}}"#)])
+        let played = PlayedSurroundings(answers: [
+            answer(user), answer(#"{"rollout":{"stage":"early","percent":10.0}}"#),
+        ])
         #expect(played.run("explain", "42") == 0)
         return played.output
     }

@@ -6,7 +6,8 @@ import Testing
 struct HelpTests {
     @Test func everyCommandOfTheContractIsThere() {
         let expected = [
-            "serve", "check", "status", "promote", "rollback", "pause", "resume", "set-percent", "explain", "pin", "unpin",
+            "serve", "check", "status", "promote", "rollback", "pause", "resume", "set-percent", "explain", "pin",
+            "unpin",
             "mismatches", "journal", "journal replay", "events", "hash", "compare", "bucket", "demo", "version",
         ]
         #expect(Set(allCommands.map(\.name)) == Set(expected))
@@ -33,7 +34,9 @@ struct HelpTests {
 
     @Test func helpIsFoundInEveryWayOfAsking() {
         var texts: Set<String> = []
-        for arguments in [["help", "journal", "replay"], ["journal", "replay", "--help"], ["journal", "replay", "7", "-h"]] {
+        for arguments in [
+            ["help", "journal", "replay"], ["journal", "replay", "--help"], ["journal", "replay", "7", "-h"],
+        ] {
             let played = PlayedSurroundings()
             let status =
                 arguments.count == 3
@@ -55,7 +58,8 @@ struct HelpTests {
     @Test func anUnknownCommandIsAUsageErrorWithASuggestion() {
         let played = PlayedSurroundings()
         #expect(played.run("promot") == 2)
-        #expect(played.errors == "cutover: unknown command \"promot\"; did you mean \"promote\"?\nTry: cutover --help\n")
+        #expect(
+            played.errors == "cutover: unknown command \"promot\"; did you mean \"promote\"?\nTry: cutover --help\n")
         #expect(played.output.isEmpty)
     }
 

@@ -24,7 +24,9 @@ struct ListTests {
     }
 
     @Test func anEmptyListSaysSo() {
-        for (command, said) in [("journal", "the journal is empty\n"), ("events", "no events\n"), ("mismatches", "no mismatches\n")] {
+        for (command, said) in [
+            ("journal", "the journal is empty\n"), ("events", "no events\n"), ("mismatches", "no mismatches\n"),
+        ] {
             let played = PlayedSurroundings(answers: [answer(#"{"items":[],"next":null}"#)])
             #expect(played.run(command) == 0)
             #expect(played.output == said)
@@ -61,7 +63,10 @@ struct ListTests {
         let played = PlayedSurroundings(pauses: 3, answers: [answer(first), away, away, answer(second)])
         #expect(played.run("mismatches", "--follow") == 0)
         let lines = played.output.split(separator: "\n")
-        #expect(lines.map { $0.split(separator: " ").first { $0.hasPrefix("/") && $0.count == 2 && $0 != "/" } } == ["/1", "/2", "/3"])
+        #expect(
+            lines.map { $0.split(separator: " ").first { $0.hasPrefix("/") && $0.count == 2 && $0 != "/" } } == [
+                "/1", "/2", "/3",
+            ])
         #expect(
             lines[0] == "2026-11-30 14:02:03  body      200 6f1ed002 / 200 9a2c41b7  GET /1  /a, /b, /c and 1 more")
         #expect(played.errors.split(separator: "\n").count == 1)

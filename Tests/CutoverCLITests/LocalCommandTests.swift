@@ -70,6 +70,34 @@ struct LocalCommandTests {
         #expect(played.output.hasPrefix("equal  "))
     }
 
+    @Test func comparePrintsThePathsThatDiffer() {
+        let files = ["a": #"{"a":[1,{"x/y":2}],"q":1}"#, "b": #"{"a":[1,{"x/y":3}],"z":1}"#]
+        let played = PlayedSurroundings(files: files)
+        #expect(played.run("compare", "a", "b") == 1)
+        #expect(
+            played.output == """
+                /a/1/x~1y  changed
+                /q         only in a
+                /z         only in b
+
+                """)
+        let values = PlayedSurroundings(files: files)
+        #expect(values.run("compare", "a", "b", "--values", "--limit", "1") == 1)
+        #expect(values.output == "/a/1/x~1y  2 → 3\nand more: --limit N shows them\n")
+        let machine = PlayedSurroundings(files: files)
+        #expect(machine.run("compare", "a", "b", "--json") == 1)
+        #expect(
+            machine.output.contains(
+                #""paths":["/a/1/x~1y","/q","/z"],"differences":[{"path":"/a/1/x~1y","kind":"changed"}"#))
+        #expect(machine.output.contains(#"{"path":"/q","kind":"only-in-first"}"#))
+    }
+
+    @Test func compareTakesTheGatewaysRules() {
+        let files = ["a": #"{"t":1,"l":[1,2]}"#, "b": #"{"t":2,"l":[2,1]}"#]
+        #expect(PlayedSurroundings(files: files).run("compare", "a", "b", "--ignore=/t", "--unordered=/l") == 0)
+        #expect(PlayedSurroundings(files: files).run("compare", "a", "b", "--unordered=/l") == 1)
+    }
+
     @Test func compareExitsOneWhenBytesDiffer() {
         let played = PlayedSurroundings(files: ["a": "one", "b": "two"])
         #expect(played.run("compare", "a", "b") == 1)
@@ -91,10 +119,11 @@ struct LocalCommandTests {
                 content-type  application/json → application/problem+json
 
                 """)
-        #expect(played.requests.allSatisfy { request in
-            request.headers.contains { $0 == (name: "X-User-Id", value: "42") }
-                && request.headers.contains { $0 == (name: "Accept-Encoding", value: "gzip, deflate, br") }
-        })
+        #expect(
+            played.requests.allSatisfy { request in
+                request.headers.contains { $0 == (name: "X-User-Id", value: "42") }
+                    && request.headers.contains { $0 == (name: "Accept-Encoding", value: "gzip, deflate, br") }
+            })
     }
 
     @Test func compareSaysWhatCannotBeFetchedOrDecoded() {

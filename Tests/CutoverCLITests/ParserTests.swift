@@ -6,13 +6,15 @@ struct ParserTests {
     private let command = Command(
         "try", "A command for tests", operands: .any("WORD"),
         flags: [
-            .value("name", "TEXT", "One"), .value("many", "TEXT", "Several", repeats: true), .toggle("force", "A switch"),
+            .value("name", "TEXT", "One"), .value("many", "TEXT", "Several", repeats: true),
+            .toggle("force", "A switch"),
         ], example: "", run: { _ in 0 })
 
     @Test func understandsBothWaysOfGivingAValue() throws {
-        #expect(try parse(["--name", "a b", "--many=x", "--many", "y"], for: command).values == [
-            "name": ["a b"], "many": ["x", "y"],
-        ])
+        #expect(
+            try parse(["--name", "a b", "--many=x", "--many", "y"], for: command).values == [
+                "name": ["a b"], "many": ["x", "y"],
+            ])
         #expect(try parse(["--name="], for: command).values["name"] == [""])
         #expect(try parse(["--name=a=b"], for: command).values["name"] == ["a=b"])
     }
@@ -72,7 +74,9 @@ struct ParserTests {
             try parse(["1", "2", "3"], for: two)
         }
         let none = Command("none", "", example: "", run: { _ in 0 })
-        #expect(throws: UsageError(command: "none", message: "unexpected argument \"x\"")) { try parse(["x"], for: none) }
+        #expect(throws: UsageError(command: "none", message: "unexpected argument \"x\"")) {
+            try parse(["x"], for: none)
+        }
     }
 
     @Test func suggestsOnlyWhatIsNear() {

@@ -12,12 +12,16 @@ struct TokenTests {
         return played.requests.first?.headers.first { $0.name == "Authorization" }?.value
     }
 
-    private let files = ["./cutover-data/admin.token": "found\n", "/d/admin.token": "named\n", "t": " file \n", "e": "\n"]
+    private let files = [
+        "./cutover-data/admin.token": "found\n", "/d/admin.token": "named\n", "t": " file \n", "e": "\n",
+    ]
 
     @Test func theFlagWinsOverTheEnvironmentAndThatOverTheDataDirectory() {
         let both = PlayedSurroundings(environment: ["CUTOVER_TOKEN": "variable"], files: files)
         #expect(authorization(both, "--token-file", "t") == "Bearer file")
-        #expect(authorization(PlayedSurroundings(environment: ["CUTOVER_TOKEN": "variable"], files: files)) == "Bearer variable")
+        #expect(
+            authorization(PlayedSurroundings(environment: ["CUTOVER_TOKEN": "variable"], files: files))
+                == "Bearer variable")
         #expect(authorization(PlayedSurroundings(environment: ["CUTOVER_DATA": "/d"], files: files)) == "Bearer named")
         #expect(authorization(PlayedSurroundings(files: files), "--data", "/d") == "Bearer named")
         #expect(authorization(PlayedSurroundings(files: files)) == "Bearer found")
@@ -28,7 +32,9 @@ struct TokenTests {
         #expect(authorization(PlayedSurroundings(files: files), "--admin", "http://127.0.0.1.evil:1") == nil)
         #expect(authorization(PlayedSurroundings(files: files), "--admin", "http://[::1]:1") == "Bearer found")
         #expect(authorization(PlayedSurroundings(files: files), "--admin", "localhost:1") == "Bearer found")
-        #expect(authorization(PlayedSurroundings(files: files), "--admin", "http://far:1", "--data", "/d") == "Bearer named")
+        #expect(
+            authorization(PlayedSurroundings(files: files), "--admin", "http://far:1", "--data", "/d") == "Bearer named"
+        )
     }
 
     @Test func aTokenFileThatHoldsNoneIsAFailure() {
@@ -43,7 +49,8 @@ struct TokenTests {
 
     @Test func theTokenIsNeverPrinted() {
         let problem = #"{"title":"Unauthorized","detail":"a token is needed"}"#
-        let played = PlayedSurroundings(environment: ["CUTOVER_TOKEN": "s3cret"], answers: [answer(problem, status: 401)])
+        let played = PlayedSurroundings(
+            environment: ["CUTOVER_TOKEN": "s3cret"], answers: [answer(problem, status: 401)])
         #expect(played.run("pause", "--json") == 1)
         #expect(!(played.output + played.errors).contains("s3cret"))
         #expect(played.errors.contains("the token from CUTOVER_TOKEN does not do"))

@@ -55,7 +55,9 @@ struct Document: Sendable {
         try invocation.values("header").map { line in
             guard let colon = line.firstIndex(of: ":"), colon != line.startIndex,
                 !line.unicodeScalars.contains(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7F })
-            else { throw invocation.usage("--header \"\(printable(line))\" is no header line; write it as 'Name: value'") }
+            else {
+                throw invocation.usage("--header \"\(printable(line))\" is no header line; write it as 'Name: value'")
+            }
             return (name: String(line[..<colon]), value: trimmed(line[line.index(after: colon)...]))
         }
     }
@@ -67,7 +69,8 @@ struct Document: Sendable {
         switch answer.body.withUnsafeBufferPointer({ decodeContent($0, codings: joined, limit: maximumBytes) }) {
         case .decoded(let bytes): return bytes
         case .tooLarge: throw CommandFailure("\(printable(name)) is longer than \(maximumBytes) bytes when decoded")
-        case .undecodable: throw CommandFailure("\(printable(name)) cannot be decoded: Content-Encoding \(printable(joined))")
+        case .undecodable:
+            throw CommandFailure("\(printable(name)) cannot be decoded: Content-Encoding \(printable(joined))")
         }
     }
 }

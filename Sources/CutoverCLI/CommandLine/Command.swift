@@ -29,6 +29,8 @@ enum Operands: Sendable {
     case none
     /// Exactly these, in this order.
     case exactly([String])
+    /// At most one.
+    case optional(String)
     /// One or more of a kind.
     case atLeastOne(String)
     /// Any number of a kind, none included.
@@ -69,6 +71,7 @@ struct Command: Sendable {
         switch operands {
         case .none: break
         case .exactly(let names): words += names
+        case .optional(let name): words.append("[\(name)]")
         case .atLeastOne(let name): words.append("\(name)…")
         case .any(let name): words.append("[\(name)…]")
         }

@@ -139,6 +139,9 @@ private func checkOperands(_ operands: [String], of command: Command) throws(Usa
         if operands.count > names.count {
             throw UsageError(command: command.name, message: "unexpected argument \"\(operands[names.count])\"")
         }
+    case .optional:
+        guard operands.count > 1 else { return }
+        throw UsageError(command: command.name, message: "unexpected argument \"\(operands[1])\"")
     case .atLeastOne(let name):
         if operands.isEmpty { throw UsageError(command: command.name, message: "\(name) is missing") }
     case .any:

@@ -59,7 +59,8 @@ private func bucketing(_ invocation: Invocation) throws -> Bucketing {
 /// The object of contract §2: `{"user":"42","algorithm":"murmur3","bucket":617,"percent_needed":6.18}`.
 private func bucketJSON(_ user: String, _ algorithm: BucketingAlgorithm, _ position: Position) -> JSONValue {
     .object([
-        ("user", .string(user)), ("algorithm", .string(algorithm.rawValue)), ("bucket", .number(String(position.bucket))),
+        ("user", .string(user)), ("algorithm", .string(algorithm.rawValue)),
+        ("bucket", .number(String(position.bucket))),
         ("percent_needed", .number(hundredthsText(position.percentNeededHundredths))),
     ])
 }

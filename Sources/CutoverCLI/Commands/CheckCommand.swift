@@ -16,14 +16,15 @@ extension Invocation {
     /// What `--config` and the flags over it come to: the one way in which `serve` and `check` read a configuration.
     func loadConfiguration(file: String? = nil) -> ConfigurationOutcome {
         let flags = ConfigurationFlags(
-            listen: value("listen"), admin: value("admin"), legacy: value("legacy"), new: value("new"), data: value("data"),
+            listen: value("listen"), admin: value("admin"), legacy: value("legacy"), new: value("new"),
+            data: value("data"),
             plan: value("plan"))
         return ConfigurationLoader.load(file: file ?? value("config"), flags: flags)
     }
 }
 
 let checkCommand = Command(
-    "check", "Validate configuration and plan, and report everything that is wrong", operands: .any("FILE"),
+    "check", "Validate configuration and plan, and report everything that is wrong", operands: .optional("FILE"),
     details: """
         One line an error: FILE:LINE: key.path: what is wrong; accepted: …; did you mean …? \
         `serve` refuses what `check` refuses. FILE is short for --config FILE.
@@ -34,8 +35,8 @@ let checkCommand = Command(
         cutover.yaml: valid; plan my-migration with 6 stages, 2 routes
         """,
     run: { invocation in
-        guard invocation.operands.count + (invocation.value("config") == nil ? 0 : 1) <= 1 else {
-            throw invocation.usage("one configuration at a time")
+        if !invocation.operands.isEmpty, invocation.value("config") != nil {
+            throw invocation.usage("FILE and --config are the same: give one")
         }
         let file = invocation.operands.first ?? invocation.value("config")
         switch invocation.loadConfiguration(file: file) {
@@ -63,7 +64,8 @@ private func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)
 
 private func checkJSON(errors: [ConfigurationError], warnings: [ConfigurationWarning]) -> JSONValue {
     .object([
-        ("valid", .bool(errors.isEmpty)), ("errors", .array(errors.map(finding))), ("warnings", .array(warnings.map(finding))),
+        ("valid", .bool(errors.isEmpty)), ("errors", .array(errors.map(finding))),
+        ("warnings", .array(warnings.map(finding))),
     ])
 }
 
@@ -72,6 +74,7 @@ private func finding(_ error: ConfigurationError) -> JSONValue {
     return .object([
         ("file", .string(error.file)), ("line", error.line.map { .number(String($0)) } ?? .null),
         ("key", .string(error.keyPath)), ("value", text(error.value)), ("problem", .string(error.problem)),
-        ("accepted", text(error.accepted)), ("suggestion", text(error.suggestion)), ("message", .string(error.description)),
+        ("accepted", text(error.accepted)), ("suggestion", text(error.suggestion)),
+        ("message", .string(error.description)),
     ])
 }

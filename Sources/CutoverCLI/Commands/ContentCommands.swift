@@ -38,7 +38,9 @@ private let hashCommand = Command(
 /// The hash of `{"a":1}` for the help, computed so that it cannot be wrong.
 private let exampleHash = ContentHasher().hash(Array(#"{"a":1}"#.utf8), isJSON: true).hex
 
-private func printHash(_ document: Document, _ hasher: ContentHasher, _ rules: ComparisonRules, _ invocation: Invocation) {
+private func printHash(
+    _ document: Document, _ hasher: ContentHasher, _ rules: ComparisonRules, _ invocation: Invocation
+) {
     let asBytes = hasher.hash(document.bytes, isJSON: false)
     let hash =
         isJSON([document], invocation) ? hasher.hash(document.bytes, isJSON: true, rules: rules) : asBytes
@@ -60,7 +62,8 @@ private let compareCommand = Command(
         content codings are taken off first.
         """,
     flags: ruleFlags + [
-        .toggle("values", "Show the values that differ, too"), .value("limit", "N", "At most so many paths (default 100)"),
+        .toggle("values", "Show the values that differ, too"),
+        .value("limit", "N", "At most so many paths (default 100)"),
     ] + Document.flags,
     example: """
         $ cutover compare --ignore /serverTime old.json new.json

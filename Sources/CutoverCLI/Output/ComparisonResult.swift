@@ -35,7 +35,7 @@ struct ComparisonResult {
         }
     }
 
-    /// One object.
+    /// One object; `paths` are those of the content, as in a mismatch, `differences` names status and header lines, too.
     var json: JSONValue {
         let found = outer.map { item -> JSONValue in
             .object([
@@ -45,6 +45,7 @@ struct ComparisonResult {
         }
         return .object([
             ("equal", .bool(isEqual)), ("first", side(first, firstHash)), ("second", side(second, secondHash)),
+            ("paths", .array(differences.map { .string($0.path) })),
             ("differences", .array(found + differences.map(differenceJSON))), ("more", .bool(isShortened)),
         ])
     }

@@ -1,0 +1,152 @@
+import CCurl
+import Glibc
+
+/// One libcurl easy handle: made for one exchange, used on one thread, closed with the object.
+///
+/// A fresh handle means a fresh connection, so that libcurl never repeats a request on its own.
+final class EasyHandle {
+    private let handle: UnsafeMutableRawPointer
+    private var headerList: UnsafeMutablePointer<curl_slist>?
+
+    /// curl_global_init is not safe to call from two threads at once; a static is initialised once.
+    private static let isReady: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    init() throws(HTTPFailure) {
+        guard Self.isReady, let handle = curl_easy_init() else {
+            throw HTTPFailure(kind: .broken, detail: "libcurl could not be started")
+        }
+        self.handle = handle
+    }
+
+    deinit {
+        curl_easy_cleanup(handle)
+        curl_slist_free_all(headerList)
+    }
+
+    /// Sends the request and waits for the whole answer.
+    func exchange(_ request: HTTPRequest) throws(HTTPFailure) -> HTTPAnswer {
+        try configure(request)
+        let receiver = Receiver(maximumBytes: request.maximumBytes)
+        // libcurl calls back only inside curl_easy_perform, during which `receiver` is alive.
+        let context = UnsafeRawPointer(Unmanaged.passUnretained(receiver).toOpaque())
+        try check(ccurl_set_pointer(handle, CURLOPT_WRITEDATA, context))
+        try check(ccurl_set_pointer(handle, CURLOPT_HEADERDATA, context))
+        try check(ccurl_set_function(handle, CURLOPT_WRITEFUNCTION, receiveBody))
+        try check(ccurl_set_function(handle, CURLOPT_HEADERFUNCTION, receiveHeader))
+        let code = withExtendedLifetime(receiver) { curl_easy_perform(handle) }
+        if receiver.isTooLarge {
+            throw HTTPFailure(kind: .tooLarge, detail: "the answer is longer than \(request.maximumBytes) bytes")
+        }
+        try check(code)
+        var status = 0
+        try check(ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status))
+        return HTTPAnswer(status: status, headers: receiver.headers, body: receiver.body)
+    }
+
+    private func configure(_ request: HTTPRequest) throws(HTTPFailure) {
+        try check(ccurl_set_string(handle, CURLOPT_URL, request.url))
+        try check(ccurl_set_string(handle, CURLOPT_PROTOCOLS_STR, "http,https"))
+        try check(ccurl_set_string(handle, CURLOPT_USERAGENT, "cutover/\(productVersion)"))
+        // An operator's word goes to the gateway that was named, whatever proxies the environment knows.
+        try check(ccurl_set_string(handle, CURLOPT_NOPROXY, "*"))
+        // A redirect is an answer like any other: the token goes nowhere else.
+        try check(ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, 0))
+        // `..` in a target is what the user wrote.
+        try check(ccurl_set_long(handle, CURLOPT_PATH_AS_IS, 1))
+        try check(ccurl_set_long(handle, CURLOPT_NOSIGNAL, 1))
+        try check(ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, min(5000, request.timeoutMilliseconds)))
+        try check(ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, request.timeoutMilliseconds))
+        if let file = request.authorityFile { try check(ccurl_set_string(handle, CURLOPT_CAINFO, file)) }
+        for header in request.headers {
+            guard let list = curl_slist_append(headerList, "\(header.name): \(header.value)") else {
+                throw HTTPFailure(kind: .broken, detail: "out of memory")
+            }
+            headerList = list
+        }
+        try check(ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, headerList))
+        if let body = request.body {
+            // COPYPOSTFIELDS copies now, as many bytes as the size that was set before it.
+            try check(ccurl_set_long(handle, CURLOPT_POSTFIELDSIZE, body.count))
+            let code = body.withUnsafeBytes { bytes in
+                withUnsafePointer(to: UInt8(0)) { empty in
+                    ccurl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress ?? UnsafeRawPointer(empty))
+                }
+            }
+            try check(code)
+        }
+        try check(ccurl_set_string(handle, CURLOPT_CUSTOMREQUEST, request.method))
+    }
+
+    private func check(_ code: CURLcode) throws(HTTPFailure) {
+        guard code != CURLE_OK else { return }
+        let kind: HTTPFailure.Kind
+        switch code {
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: kind = .badURL
+        case CURLE_COULDNT_RESOLVE_HOST: kind = .unknownHost
+        case CURLE_COULDNT_CONNECT: kind = .refused
+        case CURLE_OPERATION_TIMEDOUT: kind = .timedOut
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM:
+            kind = .tls
+        default: kind = .broken
+        }
+        // curl_easy_strerror returns a constant text.
+        let text = curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+        throw HTTPFailure(kind: kind, detail: text)
+    }
+}
+
+/// What the callbacks gather.
+private final class Receiver {
+    let maximumBytes: Int
+    var headers: [(name: String, value: String)] = []
+    var headerBytes = 0
+    var body: [UInt8] = []
+    var isTooLarge = false
+
+    init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
+
+    /// A return other than `bytes.count` ends the exchange.
+    func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard body.count + bytes.count <= maximumBytes else {
+            isTooLarge = true
+            return 0
+        }
+        body.append(contentsOf: bytes)
+        return bytes.count
+    }
+
+    func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
+        headerBytes += bytes.count
+        guard headerBytes <= 1 << 20 else {
+            isTooLarge = true
+            return 0
+        }
+        let line = String(decoding: bytes, as: UTF8.self)
+        if line.hasPrefix("HTTP/") {
+            // A new head: what came before it was an interim answer.
+            headers = []
+        } else if let colon = line.firstIndex(of: ":") {
+            let value = line[line.index(after: colon)...]
+            headers.append((name: String(line[..<colon]), value: trimmed(value)))
+        }
+        return bytes.count
+    }
+}
+
+private func receiveBody(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    // `context` is the receiver that exchange(_:) keeps alive; libcurl's bytes are valid during this call.
+    guard let context else { return 0 }
+    let receiver = Unmanaged<Receiver>.fromOpaque(context).takeUnretainedValue()
+    return receiver.takeBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
+}
+
+private func receiveHeader(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    // As in receiveBody.
+    guard let context else { return 0 }
+    let receiver = Unmanaged<Receiver>.fromOpaque(context).takeUnretainedValue()
+    return receiver.takeHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
+}

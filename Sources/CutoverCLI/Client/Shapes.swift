@@ -1,0 +1,177 @@
+// The shapes of contract §9. Every member may be missing and unknown ones are passed over, so that a command line and a gateway of
+// neighbouring versions understand each other.
+
+/// `GET status`.
+struct StatusReport: Decodable {
+    struct Shadow: Decodable {
+        var compared: Int?
+        var matched: Int?
+        var mismatched: Int?
+        var transient: Int?
+        var dropped: Int?
+    }
+    struct Journal: Decodable {
+        var pending: [String: Int]?
+        var oldestPendingSeconds: [String: Double]?
+        var parked: Int?
+
+        private enum CodingKeys: String, CodingKey {
+            case pending, parked
+            case oldestPendingSeconds = "oldest_pending_seconds"
+        }
+    }
+    struct Backend: Decodable {
+        var healthy: Bool?
+    }
+    var rollout: RolloutReport?
+    var metrics: [String: MetricReport]?
+    var shadow: Shadow?
+    var journal: Journal?
+    var backends: [String: Backend]?
+}
+
+/// Where the rollout is.
+struct RolloutReport: Decodable {
+    var plan: String?
+    var stage: String?
+    var percent: Double?
+    var shadowPercent: Double?
+    var dualWrite: Bool?
+    var state: String?
+    var since: String?
+    var generation: Int?
+
+    private enum CodingKeys: String, CodingKey {
+        case plan, stage, percent, state, since, generation
+        case shadowPercent = "shadow_percent"
+        case dualWrite = "dual_write"
+    }
+}
+
+/// One of the figures that an operator decides by.
+struct MetricReport: Decodable {
+    var value: Double?
+    var samples: Int?
+    var threshold: Double?
+    var verdict: String?
+    /// The same figure for each backend alone.
+    var byBackend: [String: MetricReport]?
+
+    private enum CodingKeys: String, CodingKey {
+        case value, samples, threshold, verdict
+        case byBackend = "by_backend"
+    }
+
+    init(from decoder: any Decoder) throws {
+        // In `by_backend` a figure may be a bare number, or null without samples.
+        if let single = try? decoder.singleValueContainer() {
+            if single.decodeNil() { return }
+            if let number = try? single.decode(Double.self) {
+                value = number
+                return
+            }
+        }
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        value = try members.decodeIfPresent(Double.self, forKey: .value)
+        samples = try members.decodeIfPresent(Int.self, forKey: .samples)
+        threshold = try members.decodeIfPresent(Double.self, forKey: .threshold)
+        verdict = try members.decodeIfPresent(String.self, forKey: .verdict)
+        byBackend = try members.decodeIfPresent([String: MetricReport].self, forKey: .byBackend)
+    }
+}
+
+/// `GET users/{id}`.
+struct UserReport: Decodable {
+    var user: String?
+    var bucket: Int?
+    var percentNeeded: Double?
+    var side: String?
+    var reason: String?
+    var pin: String?
+    var since: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case user, bucket, side, reason, pin, since
+        case percentNeeded = "percent_needed"
+    }
+}
+
+/// A page of a list, newest first.
+struct Page<Item: Decodable>: Decodable {
+    var items: [Item]
+    /// Where the next page begins: a text or a number, nil at the end.
+    var next: JSONValue?
+
+    /// The cursor as it goes into a query.
+    var cursor: String? {
+        switch next {
+        case .string(let text): text
+        case .number(let digits): digits
+        default: nil
+        }
+    }
+}
+
+/// An item of `GET events`; also what a change answers.
+struct EventReport: Decodable {
+    var seq: Int?
+    var at: String?
+    var actor: String?
+    var action: String?
+    var before: JSONValue?
+    var after: JSONValue?
+    var reason: String?
+}
+
+/// What a change answers: the event, and what else there is to say.
+struct ChangeReport: Decodable {
+    var before: JSONValue?
+    var after: JSONValue?
+    var warnings: [JSONValue]?
+    var generation: Int?
+}
+
+/// What `POST journal/replay` answers.
+struct ReplayReport: Decodable {
+    var replayed: Int?
+    var seqs: [Int]?
+}
+
+/// An item of `GET journal`.
+struct JournalRow: Decodable {
+    struct Leg: Decodable {
+        var state: String?
+        var attempts: Int?
+        var lastStatus: Int?
+        var nextAttemptAt: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case state, attempts
+            case lastStatus = "last_status"
+            case nextAttemptAt = "next_attempt_at"
+        }
+    }
+    var seq: Int?
+    var at: String?
+    var user: String?
+    var record: String?
+    var revision: Int?
+    var method: String?
+    var target: String?
+    var legs: [String: Leg]?
+}
+
+/// An item of `GET mismatches`.
+struct MismatchReport: Decodable {
+    struct Answer: Decodable {
+        var status: Int?
+        var hash: String?
+    }
+    var at: String?
+    var kind: String?
+    var method: String?
+    var target: String?
+    var paths: [String]?
+    var legacy: Answer?
+    var new: Answer?
+}

@@ -1,0 +1,32 @@
+/// Every command, in the order of the overview.
+let allCommands: [Command] =
+    [serveCommand, checkCommand, demoCommand] + rolloutCommands + watchingCommands + journalCommands + contentCommands
+    + [bucketCommand, versionCommand]
+
+let serveCommand = Command(
+    "serve", "Run the gateway",
+    details: "Flags override the file. With no file, --legacy and --new are enough.",
+    flags: configurationFlags,
+    example: """
+        $ cutover serve --legacy http://127.0.0.1:7001 --new http://127.0.0.1:7002
+        """,
+    run: serve)
+
+let demoCommand = Command(
+    "demo", "Walk a whole rollout with two sample backends and real traffic",
+    example: """
+        $ cutover demo
+        """,
+    run: demo)
+
+let versionCommand = Command(
+    "version", "Print the version",
+    example: """
+        $ cutover version
+        cutover \(productVersion)
+        """,
+    run: { invocation in
+        let json = JSONValue.object([("name", "cutover"), ("version", .string(productVersion))])
+        invocation.console.print(invocation.wantsJSON ? json.text : "cutover \(productVersion)")
+        return ExitStatus.done
+    })

@@ -1,0 +1,119 @@
+/// The commands that look and change nothing.
+let watchingCommands: [Command] = [statusCommand, explainCommand, mismatchesCommand, eventsCommand]
+
+private let statusCommand = Command(
+    "status", "Show where the rollout is, the four figures and the backends",
+    details: "With --watch the text is redrawn in place until you press Ctrl-C; a gateway that restarts is waited for.",
+    flags: [
+        .toggle("watch", "Keep showing"), .value("interval", "SECONDS", "How often with --watch (default 2)"),
+    ] + ControlClient.flags,
+    example: statusExample,
+    run: { invocation in
+        let client = try ControlClient(invocation)
+        guard invocation.isSet("watch") else {
+            let answer = try client.get("status")
+            invocation.console.print(try statusOutput(answer, invocation))
+            return ExitStatus.done
+        }
+        let interval = try invocation.integer("interval", in: 1...3600) ?? 2
+        return try watchStatus(client, invocation, intervalMilliseconds: UInt32(interval) * 1000)
+    })
+
+private let statusExample = """
+    $ cutover status
+    Cutover http://127.0.0.1:9900  running  generation 12
+
+    stage    canary of plan my-migration, since 09:12 UTC (2 h)
+    percent  █░░░░░░░░░░░░░░░░░░░ 1 % of users on new
+    writes   to both backends
+    shadow   100 % of users: 12,345 compared, 12,343 matched, 0 mismatched, 2 transient, 0 dropped
+
+    metric            value    gate  samples  verdict
+    read error rate  0.02 %   0.5 %    1,234  pass
+    write p95         42 ms  300 ms      310  pass
+    conflict rate       0 %     1 %      310  pass
+    fallback rate       0 %   0.5 %    1,544  pass
+
+    backend  health  writes pending  oldest
+    legacy   up                   0       –
+    new      up                   0       –
+    """
+
+private func statusOutput(_ answer: APIAnswer, _ invocation: Invocation) throws -> String {
+    if invocation.wantsJSON { return answer.text }
+    let text = StatusText(
+        report: try answer.decode(StatusReport.self), url: answer.source, now: invocation.surroundings.now(),
+        console: invocation.console)
+    return text.lines.joined(separator: "\n")
+}
+
+/// The first answer must come; later a gateway that is away is waited for, under its last known state.
+private func watchStatus(_ client: ControlClient, _ invocation: Invocation, intervalMilliseconds: UInt32) throws
+    -> Int32
+{
+    var text = try statusOutput(client.get("status"), invocation)
+    var screen = Redraw(console: invocation.console)
+    screen.show(text)
+    while invocation.surroundings.pause(intervalMilliseconds), !invocation.console.outputFailed {
+        do {
+            text = try statusOutput(client.get("status"), invocation)
+            screen.show(text)
+        } catch let failure as CommandFailure {
+            if invocation.wantsJSON {
+                invocation.console.printError(failure.message)
+            } else {
+                let clock = Instant(seconds: invocation.surroundings.now()).clock
+                screen.show(text + "\n\n" + invocation.console.coloured("\(clock) UTC: \(failure.message)", .red))
+            }
+        }
+    }
+    return ExitStatus.done
+}
+
+private let explainCommand = Command(
+    "explain", "Say which backend serves a user, and why", operands: .exactly(["USER"]), flags: ControlClient.flags,
+    example: """
+        $ cutover explain 42
+        user 42: bucket 617 of 10000, stage early (10 %) admits it; served by new since 14:02 UTC
+        """,
+    run: { invocation in
+        let client = try ControlClient(invocation)
+        let answer = try client.get("users/\(percentEncoded(try userOperand(invocation)))")
+        if invocation.wantsJSON {
+            invocation.console.print(answer.text)
+            return ExitStatus.done
+        }
+        let user = try answer.decode(UserReport.self)
+        let rollout = try client.get("status").decode(StatusReport.self).rollout
+        invocation.console.print(explainText(user, rollout: rollout, now: invocation.surroundings.now()))
+        return ExitStatus.done
+    })
+
+private let mismatchesCommand = Command(
+    "mismatches", "List shadow reads whose difference lasted",
+    details:
+        "Values are never shown: paths, hashes and statuses only. With --follow new ones are printed as they come.",
+    flags: [.toggle("follow", "Go on printing new ones")] + listFlags + ControlClient.flags,
+    example: """
+        $ cutover mismatches --limit 1
+        at (UTC)             kind  legacy        new           request      paths
+        2026-11-30 14:02:03  body  200 6f1ed002  200 9a2c41b7  GET /notes/7  /items/0/title
+        """,
+    run: { invocation in
+        let client = try ControlClient(invocation)
+        if invocation.isSet("follow") { return try followMismatches(client, invocation) }
+        return try list(client, invocation, "mismatches", of: MismatchReport.self, none: "no mismatches", mismatchTable)
+    })
+
+private let eventsCommand = Command(
+    "events", "List who changed what, when and why", flags: listFlags + ControlClient.flags,
+    example: """
+        $ cutover events --limit 2
+        seq  at (UTC)             who    action   change                                why
+          8  2026-11-30 14:02:03  admin  promote  percent 1 → 10, stage canary → early  canary quiet since noon
+          7  2026-11-30 12:00:41  admin  promote  percent 0 → 1, stage shadow → canary
+        """,
+    run: { invocation in
+        let client = try ControlClient(invocation)
+        return try list(client, invocation, "events", of: EventReport.self, none: "no events", eventTable)
+    })

@@ -1,0 +1,57 @@
+/// What changed between two states of the API, as `percent 1 → 10, stage canary → early`.
+enum ChangeText {
+    /// These come first, and in this order; the rest follows by name.
+    private static let order = ["percent", "stage", "state", "pin", "side", "shadow_percent", "dual_write"]
+    /// These differ after every change and tell nobody anything.
+    private static let silent: Set<String> = ["generation", "since", "plan", "at"]
+
+    /// nil when nothing changed that is worth a word.
+    static func describe(before: JSONValue?, after: JSONValue?) -> String? {
+        guard case .object(let old)? = before, case .object(let new)? = after else {
+            let (from, to) = (text(before), text(after))
+            return from == to ? nil : "\(from) → \(to)"
+        }
+        var names = order
+        for (name, _) in old + new where !names.contains(name) { names.append(name) }
+        let parts = names.compactMap { name -> String? in
+            guard !silent.contains(name) else { return nil }
+            let (from, to) = (text(before?[name], of: name), text(after?[name], of: name))
+            return from == to ? nil : "\(name.split(separator: "_").joined(separator: " ")) \(from) → \(to)"
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+
+    /// The state that stays, as `percent 10, stage early, state running`.
+    static func state(_ value: JSONValue?) -> String {
+        let parts = order.prefix(4).compactMap { name -> String? in
+            guard let member = value?[name] else { return nil }
+            return "\(name) \(text(member, of: name))"
+        }
+        return parts.isEmpty ? text(value) : parts.joined(separator: ", ")
+    }
+
+    private static func text(_ value: JSONValue?, of name: String = "") -> String {
+        guard let value else { return "none" }
+        if case .number(let digits) = value, let number = Double(digits) { return percentText(number) }
+        return printable(value.phrase)
+    }
+}
+
+/// What a command that changed something prints.
+///
+/// - Parameters:
+///   - isDryRun: nothing was changed; the text says what would have.
+///   - subject: who or what changed where that is not the rollout itself: `user 42`.
+func changeLines(_ report: ChangeReport, isDryRun: Bool, subject: String? = nil) -> [String] {
+    let prefix = subject.map { "\($0): " } ?? ""
+    var lines: [String] = []
+    if let change = ChangeText.describe(before: report.before, after: report.after) {
+        lines.append(prefix + change + (isDryRun ? "  (dry run: nothing was changed)" : ""))
+    } else if report.after != nil {
+        lines.append(prefix + "unchanged: \(ChangeText.state(report.after))")
+    } else {
+        lines.append(prefix + "done")
+    }
+    lines += (report.warnings ?? []).map { "warning: \(printable($0.phrase))" }
+    return lines
+}

@@ -1,0 +1,66 @@
+/// A JSON value whose members keep their order: what `--json` prints and what the admin API is sent.
+indirect enum JSONValue: Sendable {
+    case null
+    case bool(Bool)
+    /// A number as its decimal text, so that nothing is lost on the way.
+    case number(String)
+    case string(String)
+    case array([JSONValue])
+    case object([(String, JSONValue)])
+
+    /// One line, no white space: the form for machines.
+    var text: String {
+        var out = ""
+        write(to: &out)
+        return out
+    }
+
+    private func write(to out: inout String) {
+        switch self {
+        case .null: out += "null"
+        case .bool(let value): out += value ? "true" : "false"
+        case .number(let digits): out += digits
+        case .string(let text): writeQuoted(text, to: &out)
+        case .array(let elements):
+            out += "["
+            for (index, element) in elements.enumerated() {
+                if index > 0 { out += "," }
+                element.write(to: &out)
+            }
+            out += "]"
+        case .object(let members):
+            out += "{"
+            for (index, member) in members.enumerated() {
+                if index > 0 { out += "," }
+                writeQuoted(member.0, to: &out)
+                out += ":"
+                member.1.write(to: &out)
+            }
+            out += "}"
+        }
+    }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
+    init(stringLiteral value: String) { self = .string(value) }
+    init(integerLiteral value: Int) { self = .number(String(value)) }
+    init(booleanLiteral value: Bool) { self = .bool(value) }
+}
+
+private func writeQuoted(_ text: String, to out: inout String) {
+    out += "\""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"": out += "\\\""
+        case "\\": out += "\\\\"
+        case "\n": out += "\\n"
+        case "\r": out += "\\r"
+        case "\t": out += "\\t"
+        case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+            let digits = String(scalar.value, radix: 16)
+            out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        default: out.unicodeScalars.append(scalar)
+        }
+    }
+    out += "\""
+}

@@ -1,0 +1,130 @@
+/// The dashboard that `cutover status` prints, made of a report and nothing else.
+struct StatusText {
+    let report: StatusReport
+    /// Where the report came from.
+    let url: String
+    let now: Int64
+    let console: Console
+
+    var lines: [String] {
+        var lines = [heading, ""]
+        lines += rolloutLines
+        lines += [""] + metricLines
+        lines += [""] + backendLines
+        if let parked = report.journal?.parked, parked > 0 {
+            let text =
+                "\(grouped(parked)) parked \(parked == 1 ? "leg waits" : "legs wait") for you: cutover journal --parked"
+            lines += ["", console.coloured(text, .red)]
+        }
+        return lines
+    }
+
+    private var heading: String {
+        let state = report.rollout?.state ?? noValue
+        let colour: Colour =
+            switch state {
+            case "running", "complete": .green
+            case "paused": .yellow
+            default: .red
+            }
+        let shown = state.split(separator: "_").joined(separator: " ")
+        let generation = report.rollout?.generation.map { "  generation \($0)" } ?? ""
+        return console.coloured("Cutover", .bold) + " \(url)  " + console.coloured(printable(shown), colour)
+            + generation
+    }
+
+    private var rolloutLines: [String] {
+        let rollout = report.rollout
+        let percent = rollout?.percent ?? 0
+        var stage = printable(rollout?.stage ?? noValue)
+        if let plan = rollout?.plan { stage += " of plan \(printable(plan))" }
+        if let since = rollout?.since.flatMap({ Instant($0) }) {
+            stage += ", since \(since.shown(now: now)) (\(durationText(Double(max(0, now - since.seconds)))))"
+        }
+        let writes = (rollout?.dualWrite ?? true) ? "to both backends" : "to the user's side only"
+        return [
+            label("stage") + stage,
+            label("percent") + bar(percent) + " \(percentText(percent)) % of users on new",
+            label("writes") + writes,
+            label("shadow") + shadowText,
+        ]
+    }
+
+    private var shadowText: String {
+        let share = report.rollout?.shadowPercent.map { "\(percentText($0)) % of users" } ?? noValue
+        guard let shadow = report.shadow else { return share }
+        let mismatched = shadow.mismatched ?? 0
+        let difference = "\(grouped(mismatched)) mismatched"
+        return share + ": \(grouped(shadow.compared ?? 0)) compared, \(grouped(shadow.matched ?? 0)) matched, "
+            + (mismatched > 0 ? console.coloured(difference, .red) : difference)
+            + ", \(grouped(shadow.transient ?? 0)) transient, \(grouped(shadow.dropped ?? 0)) dropped"
+    }
+
+    private func label(_ name: String) -> String { console.coloured(padded(name, to: 9), .dim) }
+
+    private func bar(_ percent: Double) -> String {
+        let width = 20
+        // Whoever is on new shows, and the bar is full only when everybody is.
+        var filled = Int(percent / 100 * Double(width))
+        if percent > 0 { filled = max(1, filled) }
+        filled = min(max(0, filled), width)
+        return String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+    }
+
+    private static let mainMetrics = ["read_error_rate", "write_p95_seconds", "conflict_rate", "fallback_rate"]
+
+    private var metricLines: [String] {
+        let metrics = report.metrics ?? [:]
+        let others = metrics.keys.filter { !Self.mainMetrics.contains($0) }.sorted()
+        let names = Self.mainMetrics + others
+        let hasBoth = metrics.values.contains { $0.byBackend != nil }
+        var table = Table(
+            [("metric", .left), ("value", .right)] + (hasBoth ? [("legacy", .right), ("new", .right)] : [])
+                + [("gate", .right), ("samples", .right), ("verdict", .left)])
+        for name in names {
+            let metric = metrics[name]
+            func figure(_ value: Double?) -> Cell { Cell(value.map { text($0, of: name) } ?? noValue) }
+            var row = [Cell(title(name)), figure(metric?.value)]
+            if hasBoth {
+                row += [figure(metric?.byBackend?["legacy"]?.value), figure(metric?.byBackend?["new"]?.value)]
+            }
+            row += [figure(metric?.threshold), Cell(metric?.samples.map(grouped) ?? noValue), verdict(metric?.verdict)]
+            table.rows.append(row)
+        }
+        return table.lines(console)
+    }
+
+    private func title(_ name: String) -> String {
+        let base = name.hasSuffix("_seconds") ? String(name.dropLast("_seconds".count)) : name
+        return base.split(separator: "_").joined(separator: " ")
+    }
+
+    private func text(_ value: Double, of name: String) -> String {
+        name.hasSuffix("_seconds") || name == "journal_lag" ? durationText(value) : ratioText(value)
+    }
+
+    private func verdict(_ verdict: String?) -> Cell {
+        switch verdict {
+        case "pass": Cell("pass", .green)
+        case "fail": Cell("fail", .red)
+        case "warming_up": Cell("warming up", .yellow)
+        case let other?: Cell(other, .yellow)
+        case nil: Cell(noValue)
+        }
+    }
+
+    private var backendLines: [String] {
+        var table = Table([("backend", .left), ("health", .left), ("writes pending", .right), ("oldest", .right)])
+        for side in ["legacy", "new"] {
+            let healthy = report.backends?[side]?.healthy
+            let pending = report.journal?.pending?[side]
+            let oldest = report.journal?.oldestPendingSeconds?[side]
+            table.rows.append([
+                Cell(side), healthy.map { $0 ? Cell("up", .green) : Cell("down", .red) } ?? Cell(noValue),
+                Cell(pending.map(grouped) ?? noValue),
+                Cell(pending == 0 ? noValue : oldest.map(durationText) ?? noValue),
+            ])
+        }
+        return table.lines(console)
+    }
+}

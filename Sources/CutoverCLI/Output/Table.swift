@@ -1,0 +1,69 @@
+/// A text with spaces up to a width; wide enough texts stay as they are.
+func padded(_ text: String, to width: Int) -> String {
+    text.count < width ? text + String(repeating: " ", count: width - text.count) : text
+}
+
+/// One cell of a table: its text, and the colour it may have.
+struct Cell: Sendable {
+    var text: String
+    var colour: Colour?
+
+    init(_ text: String, _ colour: Colour? = nil) {
+        // What came from outside must not move the cursor or break the line.
+        self.text = printable(text)
+        self.colour = colour
+    }
+}
+
+/// Aligned columns under a heading.
+struct Table: Sendable {
+    enum Alignment: Sendable { case left, right }
+
+    var columns: [(title: String, alignment: Alignment)]
+    var rows: [[Cell]] = []
+
+    init(_ columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
+
+    /// The heading and the rows, without trailing spaces.
+    func lines(_ console: Console) -> [String] {
+        var widths = columns.map(\.title.count)
+        for row in rows {
+            for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.text.count) }
+        }
+        let heading = columns.map { Cell($0.title, .dim) }
+        return ([heading] + rows).map { line($0, widths, console) }
+    }
+
+    private func line(_ row: [Cell], _ widths: [Int], _ console: Console) -> String {
+        var parts: [String] = []
+        for (index, cell) in row.enumerated() {
+            let gap = String(repeating: " ", count: widths[index] - cell.text.count)
+            let shown = cell.colour.map { console.coloured(cell.text, $0) } ?? cell.text
+            switch columns[index].alignment {
+            case .right: parts.append(gap + shown)
+            case .left: parts.append(index == row.count - 1 ? shown : shown + gap)
+            }
+        }
+        // An empty last cell leaves no spaces behind.
+        while parts.last == "" { parts.removeLast() }
+        var line = parts.joined(separator: "  ")
+        while line.last == " " { line.removeLast() }
+        return line
+    }
+}
+
+/// A text without control characters: each is shown as `\u{…}`.
+func printable(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isControl) else { return text }
+    var out = ""
+    for scalar in text.unicodeScalars {
+        if isControl(scalar) {
+            out += "\\u{\(String(scalar.value, radix: 16))}"
+        } else {
+            out.unicodeScalars.append(scalar)
+        }
+    }
+    return out
+}
+
+private func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) }

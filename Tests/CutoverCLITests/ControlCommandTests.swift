@@ -1,0 +1,125 @@
+import Testing
+
+@testable import CutoverCLI
+
+private let changed = """
+    {"seq":9,"before":{"percent":1.0,"stage":"canary","state":"running","generation":3},
+     "after":{"percent":10,"stage":"early","state":"running","generation":4},"warnings":["gate write_p95 is warming_up"]}
+    """
+
+struct ControlCommandTests {
+    @Test func promotePrintsBeforeAndAfterAndWarnings() {
+        let played = PlayedSurroundings(environment: ["CUTOVER_TOKEN": "s3cret"], answers: [answer(changed)])
+        #expect(played.run("promote", "--to", "early", "--force", "--reason", "quiet") == 0)
+        #expect(played.output == "percent 1 → 10, stage canary → early\nwarning: gate write_p95 is warming_up\n")
+        #expect(played.requests[0].method == "POST")
+        #expect(played.requests[0].url == "http://127.0.0.1:9900/api/v1/rollout/promote")
+        #expect(played.sentBody == #"{"to":"early","force":true,"reason":"quiet"}"#)
+        #expect(played.requests[0].headers.contains { $0 == (name: "Authorization", value: "Bearer s3cret") })
+        #expect(!played.requests[0].headers.contains { $0.name == "If-Match" })
+    }
+
+    @Test func aDryRunSaysThatNothingChanged() {
+        let played = PlayedSurroundings(answers: [answer(changed)])
+        #expect(played.run("rollback", "--dry-run", "--if-generation", "3") == 0)
+        #expect(played.output.contains("(dry run: nothing was changed)"))
+        #expect(played.sentBody == #"{"dry_run":true}"#)
+        #expect(played.requests[0].headers.contains { $0 == (name: "If-Match", value: "\"3\"") })
+    }
+
+    @Test func nothingChangedIsSaidAsWell() {
+        let same = #"{"before":{"percent":10,"stage":"early"},"after":{"percent":10.0,"stage":"early"}}"#
+        let played = PlayedSurroundings(answers: [answer(same)])
+        #expect(played.run("set-percent", "10") == 0)
+        #expect(played.output == "unchanged: percent 10, stage early\n")
+    }
+
+    @Test(arguments: [("10", "10"), ("12.5", "12.5"), ("0.01", "0.01"), ("100%", "100"), ("0", "0"), ("6.180", "6.18")])
+    func aPercentIsSentAsItIs(_ written: String, _ sent: String) {
+        let played = PlayedSurroundings(answers: [answer(changed)])
+        #expect(played.run("set-percent", written) == 0)
+        #expect(played.sentBody == "{\"percent\":\(sent)}")
+    }
+
+    @Test(arguments: ["101", "-5", "1.234", "ten", "", "1e1", "100.01", ".5", "5.", "+5", "١"])
+    func whatIsNoPercentIsNotSent(_ written: String) {
+        let played = PlayedSurroundings()
+        #expect(played.run("set-percent", written) == 2)
+        #expect(played.requests.isEmpty)
+    }
+
+    @Test func aUserIdIsEncodedInThePath() {
+        let played = PlayedSurroundings(answers: [answer(#"{"before":{"pin":null},"after":{"pin":"new"}}"#)])
+        #expect(played.run("pin", "a/b ü?", "new") == 0)
+        #expect(played.requests[0].url.hasSuffix("/api/v1/users/a%2Fb%20%C3%BC%3F/pin"))
+        #expect(played.requests[0].method == "PUT")
+        #expect(played.output == "user a/b ü?: pin none → new\n")
+        #expect(percentEncoded("..") == "%2E%2E")
+        #expect(percentEncoded("a.b") == "a.b")
+    }
+
+    @Test func unpinDeletesWithoutABody() {
+        let played = PlayedSurroundings(answers: [answer(#"{"before":{"pin":"new"},"after":{"pin":null}}"#)])
+        #expect(played.run("unpin", "42") == 0)
+        #expect(played.requests[0].method == "DELETE")
+        #expect(played.requests[0].body == nil)
+        #expect(played.output == "user 42: pin new → none\n")
+    }
+
+    @Test func pinKnowsTwoBackendsOnly() {
+        let played = PlayedSurroundings()
+        #expect(played.run("pin", "42", "nwe") == 2)
+        #expect(played.errors.contains("accepted: legacy, new; did you mean new?"))
+        #expect(PlayedSurroundings().run("unpin", " ") == 2)
+    }
+
+    @Test func aRefusalNamesItsReasons() {
+        let problem = """
+            {"title":"Conflict","status":409,"detail":"a gate says fail","reasons":["fallback_rate is 20 %, over 0.5 %"]}
+            """
+        let played = PlayedSurroundings(answers: [answer(problem, status: 409)])
+        #expect(played.run("promote") == 1)
+        #expect(played.errors == "cutover promote: refused: a gate says fail: fallback_rate is 20 %, over 0.5 %\n")
+        let machine = PlayedSurroundings(answers: [answer(problem, status: 409)])
+        #expect(machine.run("promote", "--json") == 1)
+        #expect(machine.output == problem + "\n")
+    }
+
+    @Test func anOldGenerationIsExplained() {
+        let played = PlayedSurroundings(answers: [answer(#"{"title":"Precondition Failed"}"#, status: 412)])
+        #expect(played.run("pause", "--if-generation", "7") == 1)
+        #expect(played.errors.contains("no longer at generation 7; look at `cutover status`"))
+    }
+
+    @Test func aGatewayThatIsAwayIsExplained() {
+        let played = PlayedSurroundings()
+        #expect(played.run("status", "--admin", "http://gateway:9900/") == 1)
+        #expect(played.errors.contains("no gateway answers at http://gateway:9900; is it running?"))
+        let machine = PlayedSurroundings()
+        #expect(machine.run("status", "--json") == 1)
+        #expect(machine.output.hasPrefix(#"{"title":"failed","detail":"no gateway answers at"#))
+    }
+
+    @Test func anAnswerOfSomethingElseIsExplained() {
+        let page = PlayedSurroundings(answers: [answer("<html>", status: 404)])
+        #expect(page.run("status") == 1)
+        #expect(page.errors.contains("answered 404, but not as Cutover's admin API does"))
+        let list = PlayedSurroundings(answers: [answer("[]")])
+        #expect(list.run("events") == 1)
+        #expect(list.errors.contains("does not understand"))
+    }
+
+    @Test func replayNeedsItsChanges() {
+        let played = PlayedSurroundings(answers: [answer(#"{"replayed":2}"#)])
+        #expect(played.run("journal", "replay", "17", "18") == 0)
+        #expect(played.sentBody == #"{"seqs":[17,18]}"#)
+        #expect(played.output == "parked → pending: 2 changes are sent again\n")
+        let all = PlayedSurroundings(answers: [answer(#"{"replayed":0}"#)])
+        #expect(all.run("journal", "replay", "--all-parked") == 0)
+        #expect(all.sentBody == #"{"all_parked":true}"#)
+        #expect(all.output == "nothing was parked\n")
+        #expect(PlayedSurroundings().run("journal", "replay") == 2)
+        #expect(PlayedSurroundings().run("journal", "replay", "7", "--all-parked") == 2)
+        #expect(PlayedSurroundings().run("journal", "replay", "x") == 2)
+    }
+}

@@ -68,7 +68,7 @@ struct ParserTests {
 
     @Test func namesMissingAndSuperfluousArguments() {
         let two = Command("two", "", operands: .exactly(["USER", "SIDE"]), example: "", run: { _ in 0 })
-        #expect(throws: UsageError(command: "two", message: "USER and SIDE is missing")) { try parse([], for: two) }
+        #expect(throws: UsageError(command: "two", message: "USER and SIDE are missing")) { try parse([], for: two) }
         #expect(throws: UsageError(command: "two", message: "SIDE is missing")) { try parse(["1"], for: two) }
         #expect(throws: UsageError(command: "two", message: "unexpected argument \"3\"")) {
             try parse(["1", "2", "3"], for: two)

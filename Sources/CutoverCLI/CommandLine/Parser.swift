@@ -134,7 +134,8 @@ private func checkOperands(_ operands: [String], of command: Command) throws(Usa
     case .exactly(let names):
         if operands.count < names.count {
             let missing = names[operands.count...].joined(separator: " and ")
-            throw UsageError(command: command.name, message: "\(missing) is missing")
+            let verb = names.count - operands.count == 1 ? "is" : "are"
+            throw UsageError(command: command.name, message: "\(missing) \(verb) missing")
         }
         if operands.count > names.count {
             throw UsageError(command: command.name, message: "unexpected argument \"\(operands[names.count])\"")

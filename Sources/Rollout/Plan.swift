@@ -29,7 +29,8 @@ package struct Stage: Sendable, Equatable {
     package var holdSeconds: Int64
 
     package init(
-        name: String, percentHundredths: Int, shadowHundredths: Int = 10_000, dualWrite: Bool = true, holdSeconds: Int64 = 0
+        name: String, percentHundredths: Int, shadowHundredths: Int = 10_000, dualWrite: Bool = true,
+        holdSeconds: Int64 = 0
     ) {
         self.name = name
         self.percentHundredths = percentHundredths

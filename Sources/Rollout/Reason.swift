@@ -1,5 +1,5 @@
 /// Why a user is served by a side: the text of `Cutover-Reason` and of `explain`.
-package enum Reason: UInt8, Sendable, CaseIterable {
+@usableFromInline package enum Reason: UInt8, Sendable, CaseIterable {
     case anonymous
     case pinnedLegacy
     case pinnedNew

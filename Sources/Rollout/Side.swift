@@ -1,5 +1,5 @@
 /// One of the two backends; also the side that is authoritative for a user.
-package enum Side: UInt8, Sendable, CaseIterable, Codable {
+@usableFromInline package enum Side: UInt8, Sendable, CaseIterable, Codable {
     case legacy = 0
     case new = 1
 

@@ -1,0 +1,104 @@
+/// The commands, one function each. Every condition of the state is a legal input of every command: two operators, or
+/// an operator and a gate, may race, and the last command wins.
+extension RolloutMachine {
+    /// To the next stage or a later one. From `paused` and `rolled_back` the rollout runs again.
+    func promote(
+        _ state: RolloutState, to name: String?, force: Bool, gates: [GateFinding], now: Int64
+    ) -> RolloutOutcome {
+        guard let plan, !plan.stages.isEmpty else {
+            return .refused(reasons: ["there is no plan to promote along; set the percent instead"])
+        }
+        let current = state.stageIndex ?? 0
+        let target: Int
+        if let name {
+            guard let index = plan.stages.firstIndex(where: { $0.name == name }) else {
+                return .refused(reasons: [unknownStage(name)])
+            }
+            target = index
+        } else {
+            guard current + 1 < plan.stages.count else {
+                return .refused(reasons: ["stage \(plan.stages[current].name) is the last one of the plan"])
+            }
+            target = current + 1
+        }
+        let stage = plan.stages[target]
+        if target < current || stage.percentHundredths < state.percentHundredths {
+            let now = "\(stageLabel(state)) at \(percentText(state.percentHundredths))"
+            return .refused(reasons: ["stage \(stage.name) is behind \(now); roll back to it instead"])
+        }
+        let failing = gates.filter { $0.verdict == .fail }
+        if !failing.isEmpty && !force {
+            return .refused(reasons: failing.map { "gate \($0.name) fails" })
+        }
+        let next = placed(state, stage: target, percent: nil, condition: nil, now: now)
+        return outcome(
+            from: state, to: next, warnings: promotionWarnings(state, from: current, to: target, gates: gates, now: now)
+        )
+    }
+
+    /// Back to a stage; accepted in every condition. Only a name that does not exist or lies ahead is refused.
+    func rollback(_ state: RolloutState, to name: String?, now: Int64) -> RolloutOutcome {
+        let stages = plan?.stages ?? []
+        guard let name else {
+            let target = stages.firstIndex { $0.percentHundredths == 0 && $0.dualWrite }
+            var next = placed(
+                state, stage: target ?? (stages.isEmpty ? nil : 0), percent: 0, condition: .rolledBack, now: now)
+            // A plan without a stage to go back to has `problems()`; should one get here, both are still written.
+            next.dualWrite = true
+            return outcome(from: state, to: next, warnings: [])
+        }
+        guard let target = stages.firstIndex(where: { $0.name == name }) else {
+            return .refused(reasons: [unknownStage(name)])
+        }
+        if stages[target].percentHundredths > state.percentHundredths {
+            let now = percentText(state.percentHundredths)
+            let there = percentText(stages[target].percentHundredths)
+            return .refused(reasons: ["stage \(name) (\(there)) is ahead of \(now); promote to it instead"])
+        }
+        let next = placed(state, stage: target, percent: nil, condition: .rolledBack, now: now)
+        return outcome(from: state, to: next, warnings: [])
+    }
+
+    /// Holds automatic promotion. Nothing else changes: not the percent, not the time from which the hold counts.
+    func pause(_ state: RolloutState) -> RolloutOutcome {
+        switch state.condition {
+        case .running, .complete:
+            var next = state
+            next.condition = .paused
+            return outcome(from: state, to: next, warnings: [])
+        case .paused:
+            return .unchanged(state, warnings: ["the rollout is already paused"])
+        case .rolledBack:
+            return .refused(reasons: ["the rollout is rolled back: nothing moves until it is promoted"])
+        }
+    }
+
+    /// Ends a pause.
+    func resume(_ state: RolloutState) -> RolloutOutcome {
+        switch state.condition {
+        case .paused:
+            var next = state
+            next.condition = conditionOfStage(state.stageIndex)
+            return outcome(from: state, to: next, warnings: [])
+        case .running, .complete:
+            return .unchanged(state, warnings: ["the rollout is not paused"])
+        case .rolledBack:
+            return .refused(reasons: ["the rollout is rolled back: promote it to start again"])
+        }
+    }
+
+    /// Sets a percent. The stage is then the last one whose percent is not above it. A pause stays: it holds automatic
+    /// promotion, not the operator's own hand.
+    func setPercent(_ state: RolloutState, _ hundredths: Int, now: Int64) -> RolloutOutcome {
+        guard (0...10_000).contains(hundredths) else {
+            return .refused(reasons: ["a percent is a number from 0 to 100"])
+        }
+        let index = stageIndex(ofPercent: hundredths)
+        var next = placed(state, stage: index, percent: hundredths, condition: nil, now: now)
+        if hundredths > 0, let index, plan?.stages[index].dualWrite == false {
+            return .refused(reasons: ["stage \(stageLabel(next)) does not write both: no user may be on new there"])
+        }
+        if state.condition == .paused { next.condition = .paused }
+        return outcome(from: state, to: next, warnings: [])
+    }
+}

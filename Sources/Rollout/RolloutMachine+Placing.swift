@@ -1,0 +1,72 @@
+extension RolloutMachine {
+    /// The last stage whose percent is not above a percent, in hundredths; nil without a plan.
+    func stageIndex(ofPercent hundredths: Int) -> Int? {
+        guard let plan, !plan.stages.isEmpty else { return nil }
+        return plan.stages.lastIndex { $0.percentHundredths <= hundredths } ?? 0
+    }
+
+    /// `complete` in the last stage, `running` before it and without a plan.
+    func conditionOfStage(_ index: Int?) -> RolloutState.Condition {
+        guard let plan, let index else { return .running }
+        return index == plan.stages.count - 1 ? .complete : .running
+    }
+
+    /// A state in a stage: at its percent or at a direct one, in the condition that follows from the stage or a given
+    /// one. Whoever is on new is written to both, whatever a plan says. The generation is the old state's; the time is the old state's when neither stage nor percent changes.
+    func placed(
+        _ old: RolloutState?, stage index: Int?, percent: Int?, condition: RolloutState.Condition?, now: Int64
+    ) -> RolloutState {
+        let stage = index.flatMap { plan?.stages[$0] }
+        let percentHundredths = percent ?? stage?.percentHundredths ?? 0
+        let stays = old.map { $0.stageIndex == index && $0.percentHundredths == percentHundredths } ?? false
+        return RolloutState(
+            planName: plan?.name, stageIndex: index, stageName: stage?.name, percentHundredths: percentHundredths,
+            shadowHundredths: stage?.shadowHundredths ?? configuredShadowHundredths,
+
+            dualWrite: percentHundredths > 0 || stage?.dualWrite ?? true,
+            condition: condition ?? conditionOfStage(index),
+            sinceMilliseconds: stays ? old?.sinceMilliseconds ?? now : now, generation: old?.generation ?? 1,
+            isPercentDirect: percentHundredths != stage?.percentHundredths ?? 0)
+    }
+
+    /// Counts the generation up if anything changed.
+    func outcome(from old: RolloutState, to new: RolloutState, warnings: [String]) -> RolloutOutcome {
+        if new == old { return .unchanged(old, warnings: warnings) }
+        var next = new
+        next.generation = old.generation + 1
+        return .changed(next, warnings: warnings)
+    }
+
+    func promotionWarnings(
+        _ state: RolloutState, from current: Int, to target: Int, gates: [GateFinding], now: Int64
+    ) -> [String] {
+        guard let stages = plan?.stages else { return [] }
+        var warnings = gates.compactMap { gate -> String? in
+            switch gate.verdict {
+            case .pass: nil
+            case .fail: "gate \(gate.name) fails; promoted by force"
+            case .insufficient: "gate \(gate.name) has too few samples to judge"
+            case .warmingUp: "gate \(gate.name) is still warming up after a start"
+            }
+        }
+        if target > current + 1 {
+            warnings.append("skips " + stages[(current + 1)..<target].map(\.name).joined(separator: ", "))
+        }
+        let left = stages[current].holdSeconds - (now - state.sinceMilliseconds) / 1000
+        if target > current && left > 0 && state.condition != .rolledBack {
+            warnings.append("the hold of stage \(stages[current].name) would have lasted \(left) s more")
+        }
+        return warnings
+    }
+
+    func unknownStage(_ name: String) -> String {
+        let names = (plan?.stages ?? []).map(\.name)
+        return names.isEmpty
+            ? "there is no plan, so there is no stage \"\(name)\""
+            : "the plan has no stage \"\(name)\"; it has \(names.joined(separator: ", "))"
+    }
+
+    func stageLabel(_ state: RolloutState) -> String { state.stageName ?? "(no stage)" }
+
+    func percentText(_ hundredths: Int) -> String { Percent.text(hundredths: hundredths) + "%" }
+}

@@ -1,0 +1,76 @@
+/// The rollout's state machine: pure, without clock, store or threads (contract §4, §9).
+///
+/// It holds what does not change between two reloads, the plan and the config's shadow share; the state is a value
+/// that is passed in and out, so that a dry run is a call whose result is thrown away. Automatic steps (promotion after
+/// the hold, rollback on a breach) are commands like an operator's: whoever drives them calls `apply` with the same
+/// commands and the same gate findings.
+package struct RolloutMachine: Sendable {
+    package let plan: Plan?
+    /// `shadow.percent` of the config: what holds without a plan.
+    package let configuredShadowHundredths: Int
+
+    /// Takes a plan that has no `problems()`, or none.
+    package init(plan: Plan?, configuredShadowHundredths: Int) {
+        self.plan = plan
+        self.configuredShadowHundredths = configuredShadowHundredths
+    }
+
+    /// The state of a fresh store: the first stage, or percent 0 with dual write.
+    package func freshState(atMilliseconds now: Int64) -> RolloutState {
+        placed(nil, stage: plan?.stages.isEmpty == false ? 0 : nil, percent: nil, condition: nil, now: now)
+    }
+
+    /// Judges a command.
+    ///
+    /// The state may be one of another plan: a reload may race with a command, here or on an instance that shares the
+    /// store. It is adopted first.
+    ///
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - gates: what each gate of the plan says now; only `promote` asks.
+    package func apply(
+        _ command: RolloutCommand, to state: RolloutState, atMilliseconds now: Int64, gates: [GateFinding] = []
+    ) -> RolloutOutcome {
+        var current = adopting(state, atMilliseconds: now)
+        current.generation = state.generation
+        return judge(command, current, now: now, gates: gates)
+    }
+
+    private func judge(
+        _ command: RolloutCommand, _ state: RolloutState, now: Int64, gates: [GateFinding]
+    ) -> RolloutOutcome {
+        switch command {
+        case .promote(let name, let force): promote(state, to: name, force: force, gates: gates, now: now)
+        case .rollback(let name): rollback(state, to: name, now: now)
+        case .pause: pause(state)
+        case .resume: resume(state)
+        case .setPercent(let hundredths): setPercent(state, hundredths, now: now)
+        }
+    }
+
+    /// The state after a reload or a restart with this machine's plan, which may differ from the one that made it.
+    ///
+    /// The percent stays: no reload moves users. The stage is found by its name, else by the percent; its shadow share
+    /// and dual write then hold. A state without a stage at percent 0 enters the first stage. The generation grows only
+    /// if anything changed.
+    package func adopting(_ state: RolloutState, atMilliseconds now: Int64) -> RolloutState {
+        let stages = plan?.stages ?? []
+        var next: RolloutState
+        if let name = state.stageName, let index = stages.firstIndex(where: { $0.name == name }) {
+            next = placed(state, stage: index, percent: state.percentHundredths, condition: nil, now: now)
+        } else if state.stageName == nil, state.percentHundredths == 0, !stages.isEmpty {
+            next = placed(state, stage: 0, percent: 0, condition: nil, now: now)
+        } else {
+            let index = stageIndex(ofPercent: state.percentHundredths)
+            next = placed(state, stage: index, percent: state.percentHundredths, condition: nil, now: now)
+        }
+        switch state.condition {
+        case .paused, .rolledBack: next.condition = state.condition
+        case .running, .complete: break
+        }
+        if next.stageName == state.stageName { next.sinceMilliseconds = state.sinceMilliseconds }
+        next.generation = state.generation
+        if next != state { next.generation += 1 }
+        return next
+    }
+}

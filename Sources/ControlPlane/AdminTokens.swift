@@ -30,7 +30,7 @@ package struct AdminTokens: Sendable {
     }
 
     private static func readOrMake(_ path: String) throws(TokenError) -> [UInt8] {
-        let existing = open(path, O_RDONLY | O_CLOEXEC)
+        let existing = clinux_open(path, O_RDONLY, 0)
         if existing >= 0 {
             defer { close(existing) }
             var bytes = [UInt8](repeating: 0, count: 4096)
@@ -39,7 +39,7 @@ package struct AdminTokens: Sendable {
             guard token.count >= 16 else { throw TokenError(text: "\(path) holds no token of at least 16 characters") }
             return Array(token)
         }
-        guard errno == ENOENT else { throw TokenError(text: "cannot read \(path): \(String(cString: strerror(errno)))") }
+        guard existing == -ENOENT else { throw TokenError(text: "cannot read \(path): \(String(cString: strerror(-existing)))") }
         return try make(path)
     }
 
@@ -48,12 +48,12 @@ package struct AdminTokens: Sendable {
         guard getentropy(&random, random.count) == 0 else { throw TokenError(text: "the system gives no random bytes") }
         let digits = Array("0123456789abcdef".utf8)
         let token = random.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw TokenError(text: "cannot create \(path): \(String(cString: strerror(errno)))") }
+        let file = clinux_open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        guard file >= 0 else { throw TokenError(text: "cannot create \(path): \(String(cString: strerror(-file)))") }
         defer { close(file) }
         let line = token + [0x0a]
         guard write(file, line, line.count) == line.count, fsync(file) == 0 else {
-            throw TokenError(text: "cannot write \(path): \(String(cString: strerror(errno)))")
+            throw TokenError(text: "cannot write \(path): \(String(cString: strerror(clinux_errno())))")
         }
         return token
     }

@@ -5,7 +5,7 @@ import Telemetry
 func readProcessFigures() -> ProcessFigures {
     var figures = ProcessFigures()
     var usage = rusage()
-    if getrusage(RUSAGE_SELF, &usage) == 0 {
+    if clinux_own_usage(&usage) == 0 {
         figures.cpuSeconds =
             Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
             + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
@@ -17,8 +17,7 @@ func readProcessFigures() -> ProcessFigures {
         figures.residentMemoryBytes = statm[1] * page
     }
     figures.openDescriptors = countEntries("/proc/self/fd")
-    var limit = rlimit()
-    if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 { figures.maxDescriptors = UInt64(limit.rlim_cur) }
+    figures.maxDescriptors = clinux_descriptor_limit()
     figures.startTimeSeconds = startTime
     return figures
 }
@@ -33,7 +32,7 @@ private let startTime: Double = {
 }()
 
 private func readText(_ path: String) -> String {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
+    let file = clinux_open(path, O_RDONLY, 0)
     guard file >= 0 else { return "" }
     defer { close(file) }
     var bytes = [UInt8](repeating: 0, count: 4096)

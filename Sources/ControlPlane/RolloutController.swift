@@ -4,7 +4,7 @@ import FoundationEssentials
 package import Gateway
 package import Journal
 package import Rollout
-package import StoreSQLite
+import StoreSQLite
 import Telemetry
 
 /// Who asks for a change, and why.
@@ -47,7 +47,7 @@ package actor RolloutController {
     private var dataPlane: DataPlane?
 
     /// - Parameter metrics: the control plane's own counters; written on this actor only.
-    package init(
+    init(
         settings: Settings, identity: IdentitySources, stored: RolloutRecord?, pins: [Pin], journal: SQLiteJournal,
         metrics: LoopMetrics
     ) {
@@ -124,7 +124,7 @@ package actor RolloutController {
             let isSaved = try await journal.write { store throws(JournalError) in
                 try store.saveRollout(record, replacing: before.generation, event: event)
             }
-            if !isSaved { throw JournalError(.broken, "the stored rollout is at another generation") }
+            if !isSaved { throw JournalError(.other, "the stored rollout is at another generation") }
         } catch {
             guard isRollback else {
                 if state.generation == next.generation { state = before }
@@ -222,7 +222,7 @@ package actor RolloutController {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let details = try? encoder.encode(state) else {
-            throw JournalError(.broken, "the rollout's state cannot be written as JSON")
+            throw JournalError(.other, "the rollout's state cannot be written as JSON")
         }
         return RolloutRecord(
             generation: state.generation, plan: state.planName ?? "", stage: state.stageName ?? "",

@@ -1,4 +1,5 @@
 import Comparison
+import ControlPlane
 
 /// What comparing two documents came to.
 struct ComparisonResult {

@@ -23,7 +23,7 @@ func serve(_ invocation: Invocation) -> Int32 {
     sigemptyset(&signals)
     for signal in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&signals, signal) }
     pthread_sigmask(SIG_BLOCK, &signals, nil)
-    signal(SIGPIPE, SIG_IGN)
+    clinux_ignore_broken_pipes()
     do throws(ServerError) {
         let server = try GatewayServer(settings: settings) { invocation.loadConfiguration(file: file) }
         let (ports, adminPort) = try server.start()
@@ -54,9 +54,10 @@ private func wait(for signals: inout sigset_t, _ server: GatewayServer) -> Int32
             continue
         }
         logLine("draining")
-        var rest = signals
+        let blocked = signals
         startThread(name: "signals") {
             // A second signal means: now.
+            var rest = blocked
             var again: Int32 = 0
             repeat { sigwait(&rest, &again) } while again == SIGHUP
             _exit(1)

@@ -136,3 +136,5 @@ static inline void clinux_raise_descriptor_limit(void) {
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
 }
+// SIG_IGN is a cast, which Swift's importer leaves out.
+static inline void clinux_ignore_broken_pipes(void) { signal(SIGPIPE, SIG_IGN); }

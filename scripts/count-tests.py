@@ -40,7 +40,9 @@ def main():
         failed += 1
     failed += skipped
     sys.stdout.flush()
-    print(f"{passed} passed, {failed} failed", flush=True)
+    line = f"{passed} passed, {failed} failed"
+    (options.reports / "summary").write_text(line + "\n")
+    print(line, flush=True)
     return 1 if failed or not passed else 0
 
 

@@ -6,9 +6,10 @@ import struct
 import threading
 import time
 
-from .wire import Headers, Reader, WireError, chunked_bytes
+from .wire import Headers, Reader, Truncated, WireError, chunked_bytes
 
-# Steps of a scripted answer, besides bytes (sent), numbers (seconds to wait) and events (waited for).
+# Steps of a scripted answer, besides bytes (sent), numbers (seconds to wait), events (waited for) and functions
+# (called with the socket).
 CLOSE = object()  # end the connection in order
 RESET = object()  # end it with a TCP reset
 HANG = object()  # never go on, until the peer or the test ends it
@@ -50,15 +51,15 @@ def reply(body=b'{"ok":true}', status=200, headers=(), kind="application/json", 
 class Backend:
     """Answers with `self.answer(request)`: bytes, or an iterable of steps.
 
-    Every connection has a thread. `requests` holds what arrived whole, in order of arrival; `violations` what broke
-    RFC 9112, which no test may leave behind.
+    Every connection has a thread. `begun` holds requests whose head arrived, `requests` those that arrived whole, both
+    in order; `violations` what broke RFC 9112, which no test may leave behind.
     """
 
     def __init__(self, answer=None):
         self.answer = answer or (lambda request: reply())
         self.requests, self.violations, self.begun = [], [], []
-        self.connections = 0
-        self.send_continue = True
+        self.connections = self.truncated = 0
+        self.before_body = lambda request: None
         self._lock = threading.Lock()
         self._sockets = set()
         self._listener = None
@@ -140,19 +141,16 @@ class Backend:
                 steps = [answer] if isinstance(answer, bytes) else answer
                 if not all(self._step(step, peer, request, closing) for step in steps):
                     break
+        except Truncated:
+            self.truncated += 1
         except WireError as error:
-            if not closing.is_set():
-                self.incomplete(error)
+            self.violations.append(str(error))
         except OSError:
             pass
         finally:
             with self._lock:
                 self._sockets.discard(peer)
             peer.close()
-
-    def incomplete(self, error):
-        """A request broke off or broke a rule."""
-        self.violations.append(str(error))
 
     def _read(self, reader, peer, number):
         line = reader.line()
@@ -166,7 +164,8 @@ class Backend:
         lengths, codings = request.headers.all("Content-Length"), request.headers.all("Transfer-Encoding")
         if lengths and codings or len(lengths) > 1 or codings not in ([], ["chunked"]):
             raise WireError(f"ambiguous framing: {lengths} {codings}")
-        if "Expect" in request.headers and self.send_continue:
+        self.before_body(request)
+        if "Expect" in request.headers:
             peer.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         if codings:
             request.chunked = True
@@ -191,6 +190,9 @@ class Backend:
         if step is RESET:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             return False
+        if callable(step):
+            step(peer)
+            return True
         deadline = time.monotonic() + (step if isinstance(step, (int, float)) else 3600)
         event = step if isinstance(step, threading.Event) else None
         while time.monotonic() < deadline and not (event and event.is_set()):

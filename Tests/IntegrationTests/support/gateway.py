@@ -46,6 +46,7 @@ class Gateway:
         self.plan_file = self.directory / "plan.yaml"
         self.log_file = self.directory / "gateway.log"
         self.environment, self.prefix = dict(environment or {}), list(prefix)
+        self.serve_arguments = ["--config", str(self.config_file)]
         self.process = self.port = self.admin_port = None
         base = {
             "listen": "127.0.0.1:0", "admin": {"listen": "127.0.0.1:0"}, "data": str(self.data), "workers": 2,
@@ -66,7 +67,7 @@ class Gateway:
         environment = {**os.environ, **self.environment}
         log = open(self.log_file, "ab")
         self.process = subprocess.Popen(
-            [*self.prefix, BINARY, "serve", "--config", str(self.config_file)],
+            [*self.prefix, BINARY, "serve", *self.serve_arguments],
             stdout=subprocess.PIPE, stderr=log, env=environment, cwd=self.directory)
         log.close()
         self._lines, self._ready = [], threading.Event()

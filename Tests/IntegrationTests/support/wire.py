@@ -9,6 +9,10 @@ class WireError(AssertionError):
     """The peer broke a rule of RFC 9112, or closed too early."""
 
 
+class Truncated(WireError):
+    """The peer closed before a message was whole."""
+
+
 class Headers(list):
     """Header lines as (name, value) pairs in the order received, with their case."""
 
@@ -32,7 +36,10 @@ class Reader:
         self.consumed = bytearray()
 
     def _fill(self):
-        data = self.socket.recv(65536)
+        try:
+            data = self.socket.recv(65536)
+        except ConnectionResetError:
+            data = b""
         self.buffer += data
         return bool(data)
 
@@ -46,7 +53,7 @@ class Reader:
         while b"\n" not in self.buffer:
             if not self._fill():
                 if self.buffer:
-                    raise WireError(f"closed within a line: {self.buffer[:200]!r}")
+                    raise Truncated(f"closed within a line: {self.buffer[:200]!r}")
                 return None
         line = self._take(self.buffer.index(b"\n") + 1)
         if not line.endswith(b"\r\n") or b"\r" in line[:-2]:
@@ -57,7 +64,7 @@ class Reader:
         parts = []
         while count:
             if not self.buffer and not self._fill():
-                raise WireError(f"closed with {count} bytes still to come")
+                raise Truncated(f"closed with {count} bytes still to come")
             data = self._take(min(count, len(self.buffer)))
             parts.append(data)
             count -= len(data)
@@ -76,14 +83,17 @@ class Reader:
                 raise WireError(f"bad header line {line!r}")
             headers.append((name.decode("latin-1"), value.strip().decode("latin-1")))
         if line is None:
-            raise WireError("closed within the head")
+            raise Truncated("closed within the head")
         return headers
 
     def chunked(self):
         """A chunked body: its bytes, its chunk sizes and its trailers."""
         parts, sizes = [], []
         while True:
-            size = int(self.line().split(b";")[0], 16)
+            line = self.line()
+            if line is None:
+                raise Truncated("closed between chunks")
+            size = int(line.split(b";")[0], 16)
             if size == 0:
                 return b"".join(parts), sizes, self.headers()
             parts.append(self.exactly(size))
@@ -158,7 +168,7 @@ class Connection:
         """Reads a status line and header lines."""
         line = self.reader.line()
         if line is None:
-            raise WireError("closed before an answer")
+            raise Truncated("closed before an answer")
         version, status, reason = (line.decode("latin-1").split(" ", 2) + [""])[:3]
         if version not in ("HTTP/1.1", "HTTP/1.0"):
             raise WireError(f"bad status line {line!r}")

@@ -98,7 +98,7 @@ def test_expect_100_continue_is_answered_before_the_body(splitting, legacy, targ
 
 
 def test_head_has_no_body_and_get_follows_on_the_same_upstream_connection(splitting, legacy):
-    legacy.answer = lambda request: reply(b"0123456789")[:-10 if request.method == "HEAD" else None]
+    legacy.answer = lambda request: reply(b"0123456789")
     with splitting.connect() as client:
         for method in ("HEAD", "GET", "HEAD", "GET"):
             answer = client.request(method, "/")

@@ -138,8 +138,10 @@ class Backend:
                 if request is None:
                     break
                 answer = self.answer(request)
-                steps = [answer] if isinstance(answer, bytes) else answer
-                if not all(self._step(step, peer, request, closing) for step in steps):
+                if isinstance(answer, bytes):
+                    # An ordinary answer to HEAD is its head.
+                    answer = [answer[:answer.index(b"\r\n\r\n") + 4] if request.method == "HEAD" else answer]
+                if not all(self._step(step, peer, request, closing) for step in answer):
                     break
         except Truncated:
             self.truncated += 1

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import threading
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from .metrics import Metrics
@@ -34,6 +35,11 @@ def free_port():
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def quoted(text):
+    """A path segment."""
+    return urllib.parse.quote(text, safe="")
 
 
 class Gateway:
@@ -189,7 +195,7 @@ class Gateway:
         return self.change("POST", "rollout/percent", {"percent": percent})
 
     def pin(self, user, side):
-        return self.change("PUT", f"users/{user}/pin", {"side": side})
+        return self.change("PUT", f"users/{quoted(user)}/pin", {"side": side})
 
     def status(self):
         return self.read("status")

@@ -141,8 +141,6 @@ STARTERS = {"cutover": start_gateway, "nginx": start_nginx, "haproxy": start_hap
 
 
 def wait_for_port(port):
-
-
     def answers():
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()

@@ -23,11 +23,10 @@ class SmallDisk:
 
     def fill(self):
         if self.is_mounted:
-            with open(self.filler, "wb") as file:
+            with open(self.filler, "wb", buffering=0) as file:
                 try:
                     while True:
                         file.write(bytes(4096))
-                        file.flush()
                 except OSError:
                     pass
 

@@ -70,11 +70,11 @@ def test_a_tree_of_real_files_survives_a_rollout(make_gateway, make_nginx, scrat
 
     status = gateway.status()
     assert status["journal"]["parked"] == 0, gateway.read("journal")["items"][:3]
-    for percent in (0, 100):
-        gateway.set_percent(percent)
-        for user in users:
-            checked = rclone("check", gateway, source, user, "--download")
-            assert checked.returncode == 0, checked.stderr
+    # At 50 some users read from either side.
+    gateway.set_percent(50)
+    for user in users:
+        checked = rclone("check", gateway, source, user, "--download")
+        assert checked.returncode == 0, checked.stderr
     same = subprocess.run(["diff", "-r", legacy.root, new.root], capture_output=True, text=True)
     assert (same.returncode, same.stdout) == (0, "")
     assert subprocess.run(["diff", "-r", source, legacy.root], capture_output=True).returncode == 0

@@ -4,7 +4,6 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
 BINARY := .build/release/cutover
-SWIFT_SOURCES := Package.swift Sources Tests
 PYTHON := /usr/bin/python3
 
 .PHONY: build debug test test-swift test-integration check format demo bench bench-detail soak clean setup
@@ -33,7 +32,7 @@ check:
 	@scripts/check
 
 format:
-	swift format format --in-place --parallel --recursive --configuration .swift-format Package.swift Sources
+	swift format format --in-place --parallel --recursive --configuration .swift-format Sources
 	swift format format --in-place --parallel --recursive --configuration Tests/.swift-format Tests
 
 demo: build

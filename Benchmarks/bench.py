@@ -22,11 +22,12 @@ CASES = {
     "write": ("POST to both", "POST", None),
 }
 EXPLANATIONS = {
-    "get": "nginx: `split_clients`, upstream keep-alive; haproxy: `http-reuse always`; relay: moves bytes, parses nothing.",
-    "shadow": "nginx: `split_clients` and `mirror`, which compares nothing; the gateway hashes and compares both answers;"
-    " relay: moves the bytes to both.",
-    "write": "nginx: `mirror` with the body, nothing durable; the gateway writes its journal with fsync before the first leg;"
-    " relay: moves the bytes to both.",
+    "get": "nginx: `split_clients`, upstream keep-alive; haproxy: `http-reuse always`; relay: moves bytes, parses"
+    " nothing.",
+    "shadow": "nginx: `split_clients` and `mirror`, which compares nothing; the gateway hashes and compares both"
+    " answers; relay: moves the bytes to both.",
+    "write": "nginx: `mirror` with the body, nothing durable; the gateway writes its journal with fsync before the first"
+    " leg; relay: moves the bytes to both.",
 }
 
 

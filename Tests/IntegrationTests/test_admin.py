@@ -92,8 +92,8 @@ def test_requests_are_counted_by_kind_and_code(planned, legacy):
 def test_reads_are_free_and_changes_need_the_token(planned):
     for path in ("status", "rollout", "mismatches", "journal", "events", "users/u", "openapi.json"):
         assert planned.admin("GET", "/api/v1/" + path)[0] == 200, path
-    changes = [("POST", "rollout/promote", {}), ("POST", "rollout/rollback", {}), ("POST", "rollout/percent", {"percent": 1}),
-               ("PUT", "users/u/pin", {"side": "new"}), ("DELETE", "users/u/pin", None), ("POST", "reload", {}),
+    changes = [("POST", "rollout/promote", {}), ("POST", "rollout/rollback", {}),
+               ("POST", "rollout/percent", {"percent": 1}), ("PUT", "users/u/pin", {"side": "new"}), ("DELETE", "users/u/pin", None), ("POST", "reload", {}),
                ("POST", "journal/replay", {"all_parked": True})]
     for method, path, body in changes:
         status, problem, headers = planned.admin(method, "/api/v1/" + path, body)
@@ -106,7 +106,8 @@ def test_reads_are_free_and_changes_need_the_token(planned):
 
 @pytest.mark.parametrize(("method", "path", "body", "status"), [
     ("GET", "/api/v1/nothing", None, 404), ("DELETE", "/api/v1/status", None, 405),
-    ("POST", "/api/v1/rollout/percent", {"percent": 101}, 400), ("POST", "/api/v1/rollout/percent", {"percent": "x"}, 400),
+    ("POST", "/api/v1/rollout/percent", {"percent": 101}, 400),
+    ("POST", "/api/v1/rollout/percent", {"percent": "x"}, 400),
     ("POST", "/api/v1/rollout/percent", {}, 400), ("PUT", "/api/v1/users/u/pin", {"side": "left"}, 400),
     ("POST", "/api/v1/rollout/promote", {"to": "nowhere"}, 400),
 ])

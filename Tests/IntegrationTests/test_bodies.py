@@ -77,7 +77,8 @@ def test_streamed_uploads_arrive_whole(splitting, legacy, size, chunked):
 
 
 def test_trailers_pass_both_ways(splitting, legacy):
-    legacy.answer = lambda request: reply(b"body", headers=[("Trailer", "X-Sum")], chunked=True, trailers=[("X-Sum", "9")])
+    legacy.answer = lambda request: reply(
+        b"body", headers=[("Trailer", "X-Sum")], chunked=True, trailers=[("X-Sum", "9")])
     with splitting.connect() as client:
         client.send(request_bytes("POST", "/split/x", [
             ("Transfer-Encoding", "chunked"), ("TE", "trailers"), ("Trailer", "X-Check")]))
@@ -229,9 +230,9 @@ def test_a_client_that_goes_away_cancels_its_backend_request(gateway, legacy, an
 
 
 def test_an_upgrade_is_tunnelled_to_the_users_side(gateway, legacy, new):
-    def echo(peer):
-        while data := peer.recv(4096):
-            peer.sendall(data.upper())
+    def echo(reader):
+        while data := reader.some():
+            reader.socket.sendall(data.upper())
 
     switching = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello"
     new.answer = lambda request: [switching, echo, CLOSE]

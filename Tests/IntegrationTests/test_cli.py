@@ -9,8 +9,8 @@ from support.gateway import cutover
 
 PLAN = {"name": "p", "stages": [{"name": "start", "percent": 0, "shadow": "0%"},
                                 {"name": "half", "percent": 50, "shadow": "0%"}]}
-COMMANDS = ["serve", "check", "status", "promote", "rollback", "pause", "resume", "set-percent", "explain", "pin", "unpin",
-            "mismatches", "journal", "events", "hash", "compare", "bucket", "demo", "version"]
+COMMANDS = ["serve", "check", "status", "promote", "rollback", "pause", "resume", "set-percent", "explain", "pin",
+            "unpin", "mismatches", "journal", "events", "hash", "compare", "bucket", "demo", "version"]
 
 BAD = """\
 listen: 127.0.0.1:8080
@@ -49,7 +49,8 @@ def test_help_lists_the_commands():
     assert [command for command in COMMANDS if command not in text] == []
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["bucket"], ["set-percent"], ["pin", "u"], ["serve", "--nonsense"]])
+@pytest.mark.parametrize("arguments", [
+    ["nonsense"], ["bucket"], ["set-percent"], ["pin", "u"], ["serve", "--nonsense"]])
 def test_wrong_usage_ends_with_2(arguments):
     done = cutover(*arguments, check=False)
     assert done.returncode == 2 and done.stderr.strip()

@@ -68,7 +68,7 @@ def test_ids_of_the_client_are_passed_on(gateway, legacy):
 
 
 @pytest.mark.parametrize("target", [
-    "/?", "/a?x=1&&y=a+b%20c&z=?/:@&empty=", "/a%2Fb/./c/../d;v=1//e?q=%2e", "/%C3%A9?%C3%A9=%zz", "/a?b#c".split("#")[0],
+    "/?", "/a?x=1&&y=a+b%20c&z=?/:@&empty=", "/a%2Fb/./c/../d;v=1//e?q=%2e", "/%C3%A9?%C3%A9=%zz",
 ])
 def test_targets_arrive_byte_for_byte(gateway, legacy, target):
     gateway.get(target)

@@ -36,9 +36,9 @@ def real_files(target):
 
 def rclone(command, gateway, source, user, *more):
     return subprocess.run(
-        ["rclone", command, str(source / user), f":webdav:/{user}", "--webdav-url", gateway.url, "--webdav-vendor", "other",
-         "--header", f"X-User-Id: {user}", "--config", "/dev/null", "--transfers", "4", "--checkers", "4", "--retries", "5",
-         "--log-level", "NOTICE", *more], capture_output=True, text=True, timeout=600)
+        ["rclone", command, str(source / user), f":webdav:/{user}", "--webdav-url", gateway.url, "--webdav-vendor",
+         "other", "--header", f"X-User-Id: {user}", "--config", "/dev/null", "--transfers", "4", "--checkers", "4",
+         "--retries", "5", "--log-level", "NOTICE", *more], capture_output=True, text=True, timeout=600)
 
 
 def files_below(root):

@@ -9,7 +9,7 @@ import time
 from .wire import Headers, Reader, Truncated, WireError, chunked_bytes
 
 # Steps of a scripted answer, besides bytes (sent), numbers (seconds to wait), events (waited for) and functions
-# (called with the socket).
+# (called with the connection's reader).
 CLOSE = object()  # end the connection in order
 RESET = object()  # end it with a TCP reset
 HANG = object()  # never go on, until the peer or the test ends it
@@ -141,7 +141,7 @@ class Backend:
                 if isinstance(answer, bytes):
                     # An ordinary answer to HEAD is its head.
                     answer = [answer[:answer.index(b"\r\n\r\n") + 4] if request.method == "HEAD" else answer]
-                if not all(self._step(step, peer, request, closing) for step in answer):
+                if not all(self._step(step, reader, request, closing) for step in answer):
                     break
         except Truncated:
             self.truncated += 1
@@ -178,8 +178,9 @@ class Backend:
         self.requests.append(request)
         return request
 
-    def _step(self, step, peer, request, closing):
+    def _step(self, step, reader, request, closing):
         """Runs one step; false ends the connection."""
+        peer = reader.socket
         if isinstance(step, (bytes, bytearray)):
             try:
                 peer.sendall(step)
@@ -193,7 +194,7 @@ class Backend:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             return False
         if callable(step):
-            step(peer)
+            step(reader)
             return True
         deadline = time.monotonic() + (step if isinstance(step, (int, float)) else 3600)
         event = step if isinstance(step, threading.Event) else None

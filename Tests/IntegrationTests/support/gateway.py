@@ -58,7 +58,8 @@ class Gateway:
             "listen": "127.0.0.1:0", "admin": {"listen": "127.0.0.1:0"}, "data": str(self.data), "workers": 2,
             "user": {"from": [{"header": "X-User-Id"}], "salt": "test"},
             "backends": {"legacy": {"url": legacy, "timeout": "5s"}, "new": {"url": new, "timeout": "5s"}},
-            "shadow": {"percent": 0}, "timeouts": {"drain": "1s"}, "writes": {"retry_min": "20ms", "retry_max": "200ms"},
+            "shadow": {"percent": 0}, "timeouts": {"drain": "1s"},
+            "writes": {"retry_min": "20ms", "retry_max": "200ms"},
         }
         if plan is not None:
             self.plan_file.write_text(json.dumps(plan, indent=1))

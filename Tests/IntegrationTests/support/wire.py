@@ -70,6 +70,12 @@ class Reader:
             count -= len(data)
         return b"".join(parts)
 
+    def some(self):
+        """What has arrived already, else what arrives next; empty at the end."""
+        if not self.buffer:
+            self._fill()
+        return self._take(len(self.buffer))
+
     def rest(self):
         while self._fill():
             pass

@@ -26,8 +26,8 @@ EXPLANATIONS = {
     " nothing.",
     "shadow": "nginx: `split_clients` and `mirror`, which compares nothing; the gateway hashes and compares both"
     " answers; relay: moves the bytes to both.",
-    "write": "nginx: `mirror` with the body, nothing durable; the gateway writes its journal with fsync before the first"
-    " leg; relay: moves the bytes to both.",
+    "write": "nginx: `mirror` with the body, nothing durable; the gateway writes its journal with fsync before the"
+    " first leg; relay: moves the bytes to both.",
 }
 
 

@@ -92,9 +92,10 @@ def test_requests_are_counted_by_kind_and_code(planned, legacy):
 def test_reads_are_free_and_changes_need_the_token(planned):
     for path in ("status", "rollout", "mismatches", "journal", "events", "users/u", "openapi.json"):
         assert planned.admin("GET", "/api/v1/" + path)[0] == 200, path
-    changes = [("POST", "rollout/promote", {}), ("POST", "rollout/rollback", {}),
-               ("POST", "rollout/percent", {"percent": 1}), ("PUT", "users/u/pin", {"side": "new"}), ("DELETE", "users/u/pin", None), ("POST", "reload", {}),
-               ("POST", "journal/replay", {"all_parked": True})]
+    changes = [
+        ("POST", "rollout/promote", {}), ("POST", "rollout/rollback", {}), ("POST", "rollout/percent", {"percent": 1}),
+        ("PUT", "users/u/pin", {"side": "new"}), ("DELETE", "users/u/pin", None), ("POST", "reload", {}),
+        ("POST", "journal/replay", {"all_parked": True})]
     for method, path, body in changes:
         status, problem, headers = planned.admin(method, "/api/v1/" + path, body)
         assert status == 401 and "Bearer" in headers["WWW-Authenticate"], path

@@ -3,6 +3,7 @@
 import pytest
 
 from support.backend import CLOSE, reply
+from support.waiting import eventually
 from support.wire import Truncated, WireError, request_bytes
 
 HOST = b"Host: example.test\r\n"
@@ -127,6 +128,31 @@ def test_an_idle_connection_is_closed_without_a_word(make_gateway, legacy, new):
     with gateway.connect() as client:
         assert client.request("GET", "/").status == 200
         assert client.is_closed_by_peer()
+
+
+def test_connections_beyond_the_limit_are_turned_away(make_gateway, legacy, new):
+    gateway = make_gateway(legacy, new, config={"workers": 1, "limits": {"connections": 8}})
+    clients = [gateway.connect() for _ in range(8)]
+    for client in clients:
+        assert client.request("GET", "/").status == 200
+    with gateway.connect() as surplus:
+        surplus.send(request_bytes("GET", "/"))
+        try:
+            assert surplus.response().status == 503
+        except (Truncated, OSError):
+            pass
+    assert all(client.request("GET", "/").status == 200 for client in clients)
+    clients.pop().close()
+    eventually(lambda: is_served(gateway), "there is room again")
+    for client in clients:
+        client.close()
+
+
+def is_served(gateway):
+    try:
+        return gateway.get("/").status == 200
+    except (Truncated, OSError):
+        return False
 
 
 OK = b"HTTP/1.1 200 OK\r\n"

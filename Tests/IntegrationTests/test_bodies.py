@@ -1,12 +1,11 @@
 """Framing, streaming and keep-alive in both directions (RFC 9112, contract §8)."""
 
 import threading
-import time
 
 import pytest
 
 from support.backend import CLOSE, HANG, reply
-from support.waiting import eventually
+from support.waiting import eventually, quiet
 from support.wire import Truncated, chunked_bytes, request_bytes
 
 SPLIT = {"routes": [{"match": "* /split/**", "kind": "split"}], "workers": 1}
@@ -162,16 +161,6 @@ def test_an_answer_streams_while_the_backend_still_works(gateway, legacy):
         client.send(request_bytes("GET", "/"))
         assert client.head().status == 200
         assert client.reader.line() == b"5" and client.reader.exactly(5) == b"first"
-
-
-def quiet(count, seconds=0.5):
-    """Waits until the figure has not moved for a while, and returns it."""
-    last, since = count(), time.monotonic()
-    while time.monotonic() - since < seconds:
-        if count() != last:
-            last, since = count(), time.monotonic()
-        time.sleep(0.02)
-    return last
 
 
 def test_a_slow_reader_holds_the_backend_back(splitting, legacy):

@@ -161,5 +161,5 @@ def test_real_nginx_with_real_curl(make_gateway, make_nginx, curl):
     etag = re.search(r"ETag: (\S+)", head)[1]
     conditional = curl(gateway.url + "/blob.bin", "--header", f"If-None-Match: {etag}", "--include").decode()
     assert conditional.startswith("HTTP/1.1 304")
-    twice = curl(gateway.url + "/index.html", "--next", "-sS", gateway.url + "/index.html")
+    twice = curl(gateway.url + "/index.html", gateway.url + "/index.html")
     assert twice == b"<p>index</p>" * 2

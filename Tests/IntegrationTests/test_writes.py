@@ -215,12 +215,18 @@ def test_a_second_leg_refused_three_times_is_parked_and_can_be_replayed(writing,
     assert row["legs"]["new"]["attempts"] == 3
     listed = writing.command("journal", "--parked", "--json").stdout
     assert f'"seq":{row["seq"]}' in listed.replace(" ", "")
-    # A parked leg does not stop the record's lane.
-    assert post(writing, change("u", "s", 1, text="other")).status == 200
     new_store.refuse = lambda request: None
     writing.command("journal", "replay", str(row["seq"]))
     eventually(lambda: ("r", 1) in new_store.applied, "the replay arrives")
     eventually(lambda: writing.status()["journal"]["parked"] == 0, "nothing is parked any more")
+
+
+def test_a_parked_leg_does_not_stop_its_lane(writing, new_store):
+    new_store.refuse = lambda request: reply(b"no", 422) if b'"revision": 1' in request.body else None
+    for revision in (1, 2):
+        assert post(writing, change("u", "r", revision)).status == 200
+    eventually(lambda: new_store.applied == [("r", 2)], "the next write arrives")
+    assert writing.status()["journal"]["parked"] == 1
 
 
 def test_a_parked_leg_survives_a_restart_of_the_gateway(writing, new_store):

@@ -30,7 +30,10 @@ class RecordingStore(Backend):
             key = request["Idempotency-Key"]
             if key in self.answers:
                 return self.answers[key]
-            answer = self._write(request)
+            try:
+                answer = self._write(request)
+            except (ValueError, KeyError, TypeError) as error:
+                return reply(json.dumps({"title": repr(error)}).encode(), 400)
             if key and answer.startswith(b"HTTP/1.1 2"):
                 self.answers[key] = answer
             return answer

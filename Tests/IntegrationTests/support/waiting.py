@@ -14,6 +14,16 @@ def eventually(check, what="the condition", seconds=20.0):
         time.sleep(0.02)
 
 
+def quiet(figure, seconds=0.5):
+    """Waits until a figure has not moved for a while, and returns it."""
+    last, since = figure(), time.monotonic()
+    while time.monotonic() - since < seconds:
+        if (now := figure()) != last:
+            last, since = now, time.monotonic()
+        time.sleep(0.02)
+    return last
+
+
 def stays(check, what, seconds=0.5):
     """Fails as soon as `check()` is false within the time."""
     deadline = time.monotonic() + seconds

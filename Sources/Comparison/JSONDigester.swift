@@ -36,6 +36,7 @@ struct JSONDigester: ~Copyable {
         return Digests.document(verdict.isIgnored ? Digests.literal(.ignored) : root)
     }
 
+    @inline(never)
     private mutating func value(_ verdict: RuleMatcher.Verdict, depth: Int) throws(NotJSON) -> Mixer.Digest {
         switch cursor.current {
         case UInt8(ascii: "\""):
@@ -96,7 +97,9 @@ struct JSONDigester: ~Copyable {
             cursor.skipWhitespace()
             try cursor.expect(UInt8(ascii: ":"))
             cursor.skipWhitespace()
-            let value = try value(verdict, depth: depth &+ 1)
+            // Most values are strings: they are spared the call.
+            let value =
+                cursor.current == UInt8(ascii: "\"") ? try string() : try value(verdict, depth: depth &+ 1)
             if !verdict.isIgnored {
                 members.append(key: key, digest: Digests.member(key: key, value: value))
             }

@@ -12,7 +12,7 @@ import Testing
     static let seed = UInt64.random(in: 0..<1_000_000_000)
 
     @Test func writingAValueTwoWaysGivesOneHash() {
-        for round in 0..<1500 {
+        for round in 0..<600 {
             var generator = SeededGenerator(seed: Self.seed &+ UInt64(round))
             let value = RandomValue.random(&generator)
             let first = Array(value.written(&generator).utf8)
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func oneChangeGivesAnotherHashAndOneDifference() {
-        for round in 0..<1500 {
+        for round in 0..<600 {
             var generator = SeededGenerator(seed: Self.seed &+ UInt64(round))
             let value = RandomValue.random(&generator)
             let first = Array(value.written(&generator).utf8)
@@ -55,7 +55,7 @@ import Testing
             }
         }
         var equalPairs = 0
-        for round in 0..<400 {
+        for round in 0..<250 {
             var generator = SeededGenerator(seed: Self.seed &+ UInt64(round))
             let place: Comment = "seed \(Self.seed), round \(round)"
             func pick() -> [String] {
@@ -77,13 +77,13 @@ import Testing
                 }
             }
         }
-        #expect(equalPairs > 100)
+        #expect(equalPairs > 50)
     }
 
     @Test func agreesWithATreeOnWhatIsJSON() {
         let alphabet = Array(#"{}[],:"\u0019eE+-. tfalsernul"#.utf8) + [0x0A, 0xC3, 0xA9, 0x80, 0x00]
         var valid = 0
-        for round in 0..<6000 {
+        for round in 0..<2500 {
             var generator = SeededGenerator(seed: Self.seed &+ UInt64(round))
             var document: [UInt8]
             if round % 2 == 0 {
@@ -107,7 +107,7 @@ import Testing
             #expect(opened == (reference != nil), "seed \(Self.seed), round \(round)")
             valid += reference == nil ? 0 : 1
         }
-        #expect(valid > 200)
+        #expect(valid > 100)
     }
 
     @Test func randomBytesAndPrefixesNeverReadBeyondTheirEnd() throws {

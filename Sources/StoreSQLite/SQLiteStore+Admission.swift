@@ -16,7 +16,8 @@ extension SQLiteStore {
                 guard fingerprint == submission.fingerprint else { return .keyReused }
                 guard isAnswered else { return .running }
                 if let answer = try storedAnswer(sequence) { return .replay(answer) }
-                throw JournalError(.damaged, "change \(sequence) is answered and holds its key, but has no answer")
+                // Both are written and removed together. Should that ever break, only this repeat suffers, not its group.
+                return .unavailable("change \(sequence) is answered and holds its key, but its answer is missing")
             }
         }
         return submission.hasRevision ? try judgeRevisions(submission, user: user) : .accepted(0)

@@ -28,7 +28,7 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
         try directory.restrictDatabaseFile()
         queries = try SQLiteQueries(connection)
         statements = try WriteStatements(connection)
-        nextSequence = try queries.readCounts().lastSequence + 1
+        nextSequence = try connection.integer("SELECT \(SQLiteQueries.lastSequence)") + 1
     }
 
     /// Caps the size of the database file; beyond it, writes throw `full`. nil lifts the cap.

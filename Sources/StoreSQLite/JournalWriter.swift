@@ -171,7 +171,7 @@ extension JournalWriter {
     }
 
     private func commit(_ group: WriteQueue.Group, to store: any JournalStore) {
-        let updates = retained.isEmpty ? group.updates : compact(retained + group.updates)
+        let updates = fold(retained.isEmpty ? group.updates : retained + group.updates)
         let begin = monotonicNanoseconds()
         let outcome: Result<[Admission], JournalError>
         do throws(JournalError) {

@@ -93,9 +93,10 @@ extension SQLiteStore {
         guard try statements.answer.step() else { return nil }
         defer { statements.answer.reset() }
         let row = statements.answer
+        guard !row.isNull(0), !row.isNull(1), !row.isNull(2) else { return nil }
         return StoredAnswer(
             status: Int(row.integer(0)), headerLines: row.bytes(2), body: row.bytes(3),
-            servedBy: try SQLiteQueries.side(row.integer(1)), isBodyOmitted: row.integer(4) != 0)
+            servedBy: try SQLiteQueries.side(row.integer(1)), isBodyOmitted: row.isNull(3))
     }
 
     /// Stores an accepted submission.
@@ -111,6 +112,7 @@ extension SQLiteStore {
             .bind(legs.legacy.state.rawValue).bind(legs.new.state.rawValue)
         try statements.insertChange.run()
         try insertBody(submission, as: sequence)
+        var change = Unanswered(user: user, keepsAnswer: submission.idempotencyKey != nil || submission.hasRevision)
         for (ordinal, item) in submission.records.enumerated() {
             if ordinal > 0 {
                 statements.insertBatchRecord.bind(sequence).bind(ordinal).bind(item.record).bind(item.revision)
@@ -121,8 +123,11 @@ extension SQLiteStore {
                 statements.insertRevision.bind(user).bind(item.record).bind(revision).bind(sequence)
                     .bind(item.payloadHash).bind(submission.idempotencyKey)
                 try statements.insertRevision.run()
+                // Which records had an older revision is not remembered from judging: the look-up is one for a known page.
+                change.revisions.append(.init(record: item.record, revision: revision, hasOlder: true))
             }
         }
+        unanswered[sequence] = change
     }
 
     private func insertBody(_ submission: Submission, as sequence: Sequence64) throws(JournalError) {

@@ -33,7 +33,6 @@ import Testing
             }
             let connection = store.connection
             #expect(try connection.integer("PRAGMA synchronous") == 2)
-            #expect(try connection.integer("PRAGMA foreign_keys") == 1)
             #expect(try connection.integer("PRAGMA application_id") == Schema.applicationID)
             #expect(try connection.integer("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'") == 1)
         }

@@ -207,19 +207,20 @@ final class Collector<Item: Sendable>: Sendable {
 
     @Test func updatesThatWaitAreFoldedWithoutLosingTheLastWord() {
         let applied = LegStatus(.applied, attempts: 3)
-        let folded = compact([
+        let folded = fold([
             .leg(1, .new, LegStatus(.pending, attempts: 1)), .accepted(1),
             .leg(1, .new, LegStatus(.pending, attempts: 2)),
-            .leg(2, .legacy, applied), .leg(1, .new, applied), .leg(1, .legacy, applied),
+            .leg(2, .legacy, LegStatus(.pending, attempts: 1)), .leg(1, .new, applied), .leg(2, .legacy, applied),
+            .leg(2, .new, applied),
         ])
         let words = folded.map { update in
             switch update {
-            case .leg(let sequence, let side, let status): "leg \(sequence) \(side.name) \(status.state.rawValue)"
-            case .answered(let sequence, _, _, _, _): "answered \(sequence)"
+            case .leg(let sequence, let side, let status): "leg \(sequence) \(side.name) \(status.attempts)"
+            case .answered(let sequence, _, let legs, _, _):
+                "answered \(sequence) \(legs.legacy.attempts) \(legs.new.attempts)"
             }
         }
-        #expect(
-            words == ["answered 1", "leg 2 legacy applied", "leg 1 new applied", "leg 1 legacy applied"])
+        #expect(words == ["leg 1 new 1", "answered 1 1 3", "leg 2 legacy 3", "leg 2 new 3"])
     }
 }
 

@@ -134,6 +134,10 @@ package final class JournalWriter: @unchecked Sendable {
         }
         ending?.join()
         store = nil
+        // Only a journal that was never started has anything left here.
+        let left = monitor.locked { queue.takeAll() }
+        for write in left.writes { write.completion(.unavailable("the journal is closed")) }
+        for work in left.works { work(nil) }
         return monitor.locked { keptUpdates == postedUpdates }
     }
 }

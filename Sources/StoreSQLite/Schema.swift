@@ -128,6 +128,10 @@ enum Schema {
             PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;
             PRAGMA temp_store = MEMORY;
             """)
+        guard try connection.integer("SELECT journal_mode = 'wal' FROM pragma_journal_mode") == 1 else {
+            throw JournalError(
+                .cannotOpen, "\(connection.path) is on a file system without shared memory (a network drive?)")
+        }
         while version < Schema.version {
             let step = migrations[Int(version)]
             try connection.transaction { () throws(JournalError) in

@@ -50,6 +50,11 @@ struct WriteQueue {
 
     mutating func append(_ work: @escaping Work) { works.append(work) }
 
+    mutating func takeAll() -> Group {
+        defer { self = WriteQueue() }
+        return Group(writes: writes, updates: updates, works: works)
+    }
+
     /// Takes the next group: all updates and works, and as many writes as fit.
     mutating func take(_ limits: JournalLimits) -> Group {
         var group = Group()

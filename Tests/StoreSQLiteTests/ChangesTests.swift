@@ -50,6 +50,31 @@ import Testing
         #expect(found[1].answeredStatus == nil && found[1].legs.new.state == .awaitingCopy)
     }
 
+    @Test func whatWasInFlightWhenTheProcessDiedIsAnsweredAfterTheStart() throws {
+        do {
+            let store = try SQLiteStore(directory: directory.path)
+            #expect(
+                try store.said(
+                    submission([("a", 3), ("b", 4)], key: "k", body: "1"), submission([("c", 5)], key: "l", body: "2"),
+                    submission([("d", 6)], body: "3")) == ["accepted 1", "accepted 2", "accepted 3"])
+        }
+        let store = try SQLiteStore(directory: directory.path)
+        try store.apply([.accepted(1), .refused(2), .failed(3)], now: 2_000)
+        #expect(
+            try store.said(
+                submission([("a", 3), ("b", 4)], key: "k", body: "1"), submission([("a", 3), ("b", 4)], body: "other"),
+                submission([("c", 5)], key: "l", body: "2"), submission([("c", 5)], body: "better"),
+                submission([("d", 6)], body: "better")) == [
+                    "replay 201", "stale a:3<3,b:4<4", "replay 422", "accepted 4", "accepted 5",
+                ])
+    }
+
+    @Test func factsAboutAChangeThatIsGoneAreDropped() throws {
+        let store = try SQLiteStore(directory: directory.path)
+        try store.apply([.accepted(7), .leg(8, .new, LegStatus(.applied))], now: 2_000)
+        #expect(try store.rows(parkedOnly: false, before: nil, limit: 9).isEmpty)
+    }
+
     @Test func aLegKeepsItsAttempts() throws {
         let store = try SQLiteStore(directory: directory.path)
         _ = try store.said(submission())

@@ -136,6 +136,16 @@ final class Collector<Item: Sendable>: Sendable {
         #expect(said.all.last == "unavailable")
     }
 
+    @Test func aJournalThatIsClosedBeforeItStartedAnswersEverybody() throws {
+        let writer = try writer()
+        let said = Collector<String>()
+        writer.submit(submission()) { said.add($0.summary) }
+        writer.perform { said.add($0 == nil ? "no store" : "store") }
+        #expect(writer.close())
+        #expect(said.all == ["unavailable", "no store"])
+        #expect(try SQLiteStore(directory: directory.path).counts().lastSequence == 0)
+    }
+
     @Test func afterAReopenOnlyWhatIsOutstandingComesBack() async throws {
         try updatesAloneBecomeDurableByThemselvesAndCloseKeepsTheLast()
         let journal = try SQLiteJournal(directory: directory.path)

@@ -14,7 +14,8 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
     private let directory: DataDirectory
     /// The next place to give out. Only moved on when the transaction that used it has been committed.
     var nextSequence: Sequence64
-    /// Accepted changes whose answer is to come: spares reading their rows again. Bounded by the writes in flight.
+    /// Accepted changes whose answer is to come: spares reading their rows again. Bounded by the writes in flight. What a
+    /// failed group has left here is overwritten when its places are given out again; what it has taken out is read anew.
     var unanswered: [Sequence64: Unanswered] = [:]
     /// Where the next `prune` goes on.
     var pruneCursor: Sequence64 = 0
@@ -46,23 +47,17 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
         var next = nextSequence
         var admissions: [Admission] = []
         admissions.reserveCapacity(submissions.count)
-        do throws(JournalError) {
-            try connection.transaction { () throws(JournalError) in
-                for update in updates { try keep(update) }
-                for submission in submissions {
-                    var admission = try judge(submission)
-                    if case .accepted = admission {
-                        try insert(submission, as: next, now: now)
-                        admission = .accepted(next)
-                        next += 1
-                    }
-                    admissions.append(admission)
+        try connection.transaction { () throws(JournalError) in
+            for update in updates { try keep(update) }
+            for submission in submissions {
+                var admission = try judge(submission)
+                if case .accepted = admission {
+                    try insert(submission, as: next, now: now)
+                    admission = .accepted(next)
+                    next += 1
                 }
+                admissions.append(admission)
             }
-        } catch {
-            // What the group has taken out is read from the rows when it is needed again.
-            unanswered = unanswered.filter { $0.key < nextSequence }
-            throw error
         }
         nextSequence = next
         return admissions

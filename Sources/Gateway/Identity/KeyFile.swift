@@ -54,10 +54,9 @@ final class KeyFile: @unchecked Sendable {
 
     /// Whether these characters stand anywhere before the file's first NUL.
     func contains(_ text: StaticString) -> Bool {
-        text.withUTF8Buffer { wanted in
-            guard let first = wanted.baseAddress else { return true }
-            return memmem(base, count, first, wanted.count) != nil
-        }
+        // Both end with a NUL: a StaticString as the compiler lays it down, the file as `init` reads it.
+        let bytes = UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self)
+        return strstr(bytes, UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)) != nil
     }
 
     private static func unreadable(_ path: String, _ number: Int32) -> IdentityError {

@@ -1,8 +1,5 @@
 #pragma once
-// As in CLinux.h: both modules hold the system's types, and Swift refuses two definitions that differ by _GNU_SOURCE.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
+// Without _GNU_SOURCE: with it glibc's types differ from those of Swift's Glibc module, and whoever sees both is refused.
 #include <curl/curl.h>
 
 // curl_easy_setopt and curl_easy_getinfo are variadic, which Swift cannot call.

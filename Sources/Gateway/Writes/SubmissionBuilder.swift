@@ -1,3 +1,4 @@
+import CLinux
 import Comparison
 import HTTPWire
 import Journal
@@ -17,7 +18,9 @@ extension ClientSession {
         let p = client.input.readable
         let snapshot = worker.snapshot
         let route = request.route >= 0 ? snapshot.compiledRoutes[request.route] : nil
-        var user = snapshot.identity.user(head, p, worker.identityScratch) { 0 }.map(\.text)
+        var user = snapshot.identity.user(head, p, worker.identityScratch) {
+            clinux_wall_milliseconds() / 1000
+        }.map(\.text)
         let found = try lookUp(route)
         if let named = found.user {
             user = named

@@ -202,7 +202,8 @@ def test_lists_have_pages(make_gateway, legacy, new):
     assert seen == list(range(12, 0, -1))
 
 
-def test_the_health_of_backends_is_reported_but_not_the_status(planned, new):
+def test_the_health_of_backends_is_reported_but_not_the_status(make_gateway, legacy, new):
+    planned = make_gateway(legacy, new, plan=PLAN, config={"fallback": {"breaker": {"min_requests": 3}}})
     new.stop()
     planned.pin("u", "new")
     eventually(lambda: planned.get("/", user="u").status == 200

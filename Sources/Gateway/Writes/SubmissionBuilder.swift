@@ -34,7 +34,7 @@ extension ClientSession {
         let conditionalLines = Array(lines.bytes)
         let target = targetText(head, p)
         let method = String(decoding: UnsafeBufferPointer(start: p + head.leading, count: head.methodEnd - head.leading), as: UTF8.self)
-        let key = found.key ?? headerKey(head, p)
+        let key = headerKey(head, p) ?? found.key
         return Submission(
             user: user, records: found.records, idempotencyKey: key,
             outgoingKey: key ?? hexadecimal(loop.random.next()) + hexadecimal(loop.random.next()),

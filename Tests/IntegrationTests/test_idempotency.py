@@ -33,10 +33,25 @@ def test_a_repeat_gets_the_first_answer_again(writing, legacy_store, new_store):
 
 def test_a_repeat_after_a_restart_gets_the_first_answer_too(writing, legacy_store):
     first = post(writing, change("u", "r", 1), key="k")
+    writing.read("journal")  # whoever reads the journal sees, and so waits for, what became of every leg
     writing.restart()
     second = post(writing, change("u", "r", 1), key="k")
     assert second["Idempotent-Replayed"] == "true" and second.body == first.body
     assert len(legacy_store.requests) == 1
+
+
+def test_a_write_whose_answer_was_not_durable_is_asked_again_with_its_key(writing, legacy_store):
+    first = post(writing, change("u", "r", 1), key="k")
+    writing.restart()  # kill -9 in the milliseconds between answer and journal
+    second = eventually(lambda: answered(post(writing, change("u", "r", 1), key="k")), "an answer to the repeat")
+    assert second["Idempotent-Replayed"] == "true" and second.body == first.body
+    assert legacy_store.applied == [("r", 1)]
+    assert {request["Idempotency-Key"] for request in legacy_store.requests} == {"k"}
+
+
+def answered(answer):
+    """The answer, unless it says that the first attempt is still running."""
+    return answer if answer.status != 409 else None
 
 
 def test_a_repeat_after_the_side_has_moved_gets_the_first_answer_too(writing, legacy_store, new_store):

@@ -14,7 +14,7 @@ extension AdminAPI {
         let (figures, totals) = board.figures()
         let lag = oldestPendingSeconds()
         let gates = readGates(figures, plan: picture.settings.plan, lagSeconds: max(lag.legacy, lag.new))
-        let counts = try? await journal.read { reader throws(JournalError) in try reader.counts() }
+        let parked = await parkedLegs()
         let pending = ByBackend(
             legacy: dataPlane.shared.coordinator.backlog(.legacy).count, new: dataPlane.shared.coordinator.backlog(.new).count)
         return json(
@@ -27,7 +27,7 @@ extension AdminAPI {
                     .object([
                         ("pending", .object([("legacy", .number("\(pending.legacy)")), ("new", .number("\(pending.new)"))])),
                         ("oldest_pending_seconds", .object([("legacy", number(lag.legacy)), ("new", number(lag.new))])),
-                        ("parked", .number(String((counts?.parkedLegacy ?? 0) + (counts?.parkedNew ?? 0)))),
+                        ("parked", .number(String(parked))),
                     ])
                 ),
                 (
@@ -77,6 +77,15 @@ extension AdminAPI {
             ("transient", .number(String(totals.shadow(.transient)))),
             ("dropped", .number(String(totals.shadow(.dropped)))),
         ])
+    }
+
+    /// Facts wait a few milliseconds for company before they are durable; whoever asks wants to see them.
+    private func settleJournal() { _ = journal.flush(timeoutMilliseconds: 200) }
+
+    private func parkedLegs() async -> Int {
+        settleJournal()
+        let counts = try? await journal.read { reader throws(JournalError) in try reader.counts() }
+        return (counts?.parkedLegacy ?? 0) + (counts?.parkedNew ?? 0)
     }
 
     func rollout() async -> ServiceResponse {
@@ -155,8 +164,7 @@ extension AdminAPI {
     func journalRows(_ request: ServiceRequest) async -> ServiceResponse {
         let (limit, cursor) = page(request)
         let parked = ["true", "1"].contains(queryValue(request.query, "parked") ?? "")
-        // Facts wait a few milliseconds for company before they are durable; whoever asks wants to see them.
-        _ = journal.flush(timeoutMilliseconds: 200)
+        settleJournal()
         let rows: [JournalRow]
         do throws(JournalError) {
             rows = try await journal.read { reader throws(JournalError) in
@@ -210,14 +218,14 @@ extension AdminAPI {
         let (figures, totals) = board.figures()
         let lag = oldestPendingSeconds()
         let gates = readGates(figures, plan: picture.settings.plan, lagSeconds: max(lag.legacy, lag.new))
-        let counts = try? await journal.read { reader throws(JournalError) in try reader.counts() }
+        let parked = await parkedLegs()
         let journalFigures = journal.writer.figures
         var gauges = ControlGauges()
         gauges.journalPending = ByBackend(
             legacy: UInt64(dataPlane.shared.coordinator.backlog(.legacy).count),
             new: UInt64(dataPlane.shared.coordinator.backlog(.new).count))
         gauges.journalOldestPendingSeconds = lag
-        gauges.journalParked = UInt64((counts?.parkedLegacy ?? 0) + (counts?.parkedNew ?? 0))
+        gauges.journalParked = UInt64(parked)
         gauges.journalQueue = UInt64(journalFigures.queueDepth)
         gauges.journalWritable = journalFigures.retainedUpdates == 0
         gauges.rolloutPercent = Double(picture.state.percentHundredths) / 100

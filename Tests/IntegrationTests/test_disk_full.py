@@ -46,10 +46,11 @@ class SmallDisk:
 def small(make_gateway, legacy_store, new_store):
     gateway = make_gateway(legacy_store, new_store, start=False, config={"routes": CHANGE_ROUTES})
     disk = SmallDisk(gateway)
-    gateway.start()
-    yield gateway, disk
-    gateway.kill()
-    disk.remove()
+    try:
+        yield gateway.start(), disk
+    finally:
+        gateway.kill()
+        disk.remove()
 
 
 def test_a_full_disk_refuses_writes_and_serves_reads(small, legacy_store, new_store):

@@ -77,4 +77,6 @@ def test_a_tree_of_real_files_survives_a_rollout(make_gateway, make_nginx, scrat
     for user in users:
         checked = rclone("check", gateway, source, user, "--download")
         assert checked.returncode == 0, checked.stderr
-    assert gateway.status()["journal"]["parked"] == 0, gateway.command("journal", "--parked").stdout
+    # A write that nobody was told "done" of may wait for an operator (new broke off, then legacy refused); no other.
+    parked = gateway.read("journal?parked=true&limit=1000")["items"]
+    assert [row for row in parked if row["legs"]["legacy"]["state"] != "refused"] == []

@@ -12,6 +12,8 @@ private struct AcceptedWrite {
     var acceptedMilliseconds: Int64
     var legs: Legs
     var isConflicted = false
+    /// New has failed after it may have taken the write.
+    var isUncertainOnNew = false
 
     var submission: Submission { message.submission }
 }
@@ -71,6 +73,7 @@ extension ClientSession {
             book(side, .error, started)
             if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
             write.legs[side].attempts += 1
+            write.isUncertainOnNew = side == .new && !error.nothingWasSent
             if side == .new, let reason = fallbackReason(error) { return try await fallBack(&write, reason) }
             return try await give(up: &write, .upstream(error))
         }
@@ -91,6 +94,7 @@ extension ClientSession {
         case .failed:
             book(side, .error, started)
             if side == .new, worker.snapshot.settings.fallback.on5xx {
+                write.isUncertainOnNew = true
                 dispose(upstream, pool)
                 return try await fallBack(&write, .serverError)
             }
@@ -222,9 +226,8 @@ extension ClientSession {
         }
         write.legs[side].state = .refused
         // New may have taken what legacy refuses now; nobody but an operator can tell.
-        let isUncertain = side == .legacy && write.submission.side == .new && write.legs.new.attempts > 0
-        write.legs[side.other].state = isUncertain ? .parked : .skipped
-        if isUncertain { metrics.legParked(.new) }
+        write.legs[side.other].state = write.isUncertainOnNew ? .parked : .skipped
+        if write.isUncertainOnNew { metrics.legParked(.new) }
         leaveLanes(write)
         let answer = isFinal ? StoredAnswer(of: upstream, servedBy: side, loop: loop) : nil
         let capture = AnswerCapture(pool: loop.blocks)

@@ -40,7 +40,11 @@ extension UpstreamPool {
     func send(_ message: LegMessage, conditionals: Bool) async throws(UpstreamFailure) -> Connection {
         var fresh = false
         while true {
-            let upstream = try await take(fresh: fresh)
+            let upstream: Connection
+            do throws(UpstreamFailure) { upstream = try await take(fresh: fresh) } catch {
+                // The first try may have reached the backend, whatever the second came to.
+                throw fresh ? .broken : error
+            }
             message.append(to: upstream.output, pathPrefix: pathPrefix, conditionals: conditionals)
             let whole = upstream.output.count
             let failure: UpstreamFailure
@@ -56,6 +60,7 @@ extension UpstreamPool {
             let reused = upstream.reused
             if failure == .malformed { metrics.malformedResponse(side.backend) }
             discard(upstream)
+            if wroteNothing, failure == .broken, !reused { throw .connect }
             guard reused, !fresh, failure == .broken, !sawAnswer, wroteNothing || message.isIdempotent else { throw failure }
             metrics.upstreamResend(side.backend)
             fresh = true

@@ -76,6 +76,7 @@ let package = Package(
         tests("GatewayTests", ["Gateway", "Configuration", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
         tests("ControlPlaneTests", ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
         tests("CutoverCLITests", ["CutoverCLI"]),
+        tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),
     ],
     cLanguageStandard: .c11

@@ -1,8 +1,4 @@
 #pragma once
-// As in CLinux.h: both modules hold the system's types, and Swift refuses two definitions that differ by _GNU_SOURCE.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
 #include <curl/curl.h>
 
 // curl_easy_setopt and curl_easy_getinfo are variadic, which Swift cannot call.

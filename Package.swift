@@ -66,7 +66,7 @@ let package = Package(
         // Tests
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("RoutingTests", ["Routing"]),
-        tests("RolloutTests", ["Rollout"]),
+        .testTarget(name: "RolloutTests", dependencies: ["Rollout"], exclude: ["Vectors"], swiftSettings: strict),
         tests("ComparisonTests", ["Comparison"]),
         tests("JournalTests", ["Journal", "Rollout"]),
         tests("TelemetryTests", ["Telemetry"]),
@@ -75,7 +75,7 @@ let package = Package(
         tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
         tests("GatewayTests", ["Gateway", "Configuration", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
         tests("ControlPlaneTests", ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
-        tests("CutoverCLITests", ["CutoverCLI"]),
+        tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),
     ],

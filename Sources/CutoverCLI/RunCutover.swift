@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// Runs one `cutover` command and returns the exit status of the process.
 ///
 /// - Parameter arguments: what was written after the program's name.

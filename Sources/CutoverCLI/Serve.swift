@@ -1,5 +1,80 @@
+import CLinux
+import Configuration
+import ControlPlane
+import Gateway
+
 /// `cutover serve`: runs the gateway until it is told to stop.
+///
+/// SIGTERM and SIGINT drain and end it (a second one ends it at once), SIGHUP reloads the configuration.
 func serve(_ invocation: Invocation) -> Int32 {
-    invocation.console.printError("cutover serve: not built yet")
-    return ExitStatus.refused
+    let console = invocation.console
+    let file = invocation.value("config")
+    let settings: Settings
+    switch invocation.loadConfiguration(file: file) {
+    case .errors(let errors):
+        for error in errors { console.printError(error.description) }
+        return ExitStatus.refused
+    case .ok(let loaded, let warnings):
+        for warning in warnings { console.printError("warning: \(warning.description)") }
+        settings = loaded
+    }
+    // Before any thread starts, so that all of them leave these signals to this one.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&signals, signal) }
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    clinux_ignore_broken_pipes()
+    do throws(ServerError) {
+        let server = try GatewayServer(settings: settings) { invocation.loadConfiguration(file: file) }
+        let (ports, adminPort) = try server.start()
+        for (listener, port) in zip(settings.listeners, ports) {
+            console.print("cutover: listening on http://\(address(listener.address, port))")
+        }
+        console.print("cutover: admin on http://\(address(settings.admin.address, adminPort))")
+        console.print("cutover: ready")
+        return wait(for: &signals, server)
+    } catch {
+        console.printError("cutover serve: \(error.text)")
+        return ExitStatus.refused
+    }
+}
+
+/// The address with the port that was really bound.
+private func address(_ configured: String, _ port: UInt16) -> String {
+    guard let colon = configured.lastIndex(of: ":") else { return configured }
+    return "\(configured[..<colon]):\(port)"
+}
+
+private func wait(for signals: inout sigset_t, _ server: GatewayServer) -> Int32 {
+    while true {
+        var signal: Int32 = 0
+        guard sigwait(&signals, &signal) == 0 else { continue }
+        if signal == SIGHUP {
+            reload(server)
+            continue
+        }
+        logLine("draining")
+        let blocked = signals
+        startThread(name: "signals") {
+            // A second signal means: now.
+            var rest = blocked
+            var again: Int32 = 0
+            repeat { sigwait(&rest, &again) } while again == SIGHUP
+            _exit(1)
+        }
+        let isClean = server.stop()
+        logLine("stopped")
+        return isClean ? ExitStatus.done : ExitStatus.refused
+    }
+}
+
+private func reload(_ server: GatewayServer) {
+    let outcome = waitFor { await server.reload(ChangeOrigin(actor: "SIGHUP")) }
+    switch outcome {
+    case .done: logLine("configuration reloaded")
+    case .invalid(let errors):
+        logLine("reload refused, nothing was changed:")
+        for error in errors { logLine(error) }
+    case .unavailable(let reason): logLine("reload refused: \(reason)")
+    }
 }

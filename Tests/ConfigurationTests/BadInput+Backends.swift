@@ -67,6 +67,7 @@ let badBackends: [BadInput] = [
         "cutover.yaml:6: shadow.ignore[1]: not a JSON pointer \"bad\"; accepted: /name/name, with ~0 for ~ and ~1 for /; did you mean /bad?",
         "cutover.yaml:7: timeouts.idle: unknown key \"idle\"; accepted: client_idle, head, body, drain; did you mean client_idle?",
         "cutover.yaml:7: timeouts.head: not a duration \"soon\"; accepted: a whole number with ms, s, m, h or d, such as 250ms, 10s, 2h, 90d",
-        "cutover.yaml:9: backends.legacy.url: not an http or https URL \"ftp://x\"; accepted: http://host[:port][/prefix] or https://…",
-        "cutover.yaml:9: backends.new.url: missing; accepted: http://host[:port][/prefix], here or with --new"),
+        "cutover.yaml:8: backends.new.url: missing; accepted: http://host[:port][/prefix], here or with --new",
+        "cutover.yaml:9: backends.legacy.url: not an http or https URL \"ftp://x\"; accepted: http://host[:port][/prefix] or https://…"
+    ),
 ]

@@ -99,6 +99,26 @@ import Testing
         #expect(load(plan: plan).messages.contains(message), "\(load(plan: plan).messages)")
     }
 
+    @Test func aPlanThatCannotWorkIsRefused() {
+        let outcome = load(
+            plan: """
+                name: p
+                stages:
+                  - {name: a, percent: 50}
+                  - {name: b, percent: 10}
+                  - {name: a, percent: 60, dual_write: false}
+                """)
+        #expect(
+            outcome.messages == [
+                "etc/plans/p.yaml:2: stages: no stage has percent 0 and dual write: there would be nowhere to roll back "
+                    + "to",
+                "etc/plans/p.yaml:4: stages[1].percent: is below that of stage a: a plan only goes up \"10\"",
+                "etc/plans/p.yaml:5: stages[2].name: an earlier stage has the same name \"a\"",
+                "etc/plans/p.yaml:5: stages[2].dual_write: must be true where new serves users: else legacy misses "
+                    + "their writes \"false\"",
+            ])
+    }
+
     @Test func errorsOfBothFilesAreReportedTogether() {
         let outcome = ConfigurationLoader.load(
             text: minimal + "expose: no\nplan: p.yaml\n", file: "cutover.yaml", files: files(["p.yaml": "name: p\n"]))

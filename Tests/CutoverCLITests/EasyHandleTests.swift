@@ -1,6 +1,7 @@
+import ControlPlane
 import Testing
-
 @testable import CutoverCLI
+
 
 /// The real libcurl against a real socket.
 struct EasyHandleTests {

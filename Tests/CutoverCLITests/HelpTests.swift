@@ -1,7 +1,8 @@
+import ControlPlane
 import FoundationEssentials
 import Testing
-
 @testable import CutoverCLI
+
 
 struct HelpTests {
     @Test func everyCommandOfTheContractIsThere() {

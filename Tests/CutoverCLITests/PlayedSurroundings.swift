@@ -1,6 +1,7 @@
+import ControlPlane
 import Synchronization
-
 @testable import CutoverCLI
+
 
 /// A terminal, an environment, files and a gateway that are played: what the command line printed and sent is kept.
 final class PlayedSurroundings: Sendable {

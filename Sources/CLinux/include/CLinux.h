@@ -1,6 +1,7 @@
 #pragma once
 #include <arpa/inet.h>
 #include <errno.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -9,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -118,3 +120,21 @@ static inline int64_t clinux_wall_milliseconds(void) {
     clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
+
+// open and fcntl are variadic, which Swift cannot call from this module.
+static inline int clinux_open(const char *path, int flags, mode_t mode) { return (int)clinux_result(open(path, flags | O_CLOEXEC, mode)); }
+static inline int clinux_errno(void) { return errno; }
+static inline int clinux_own_usage(struct rusage *usage) { return getrusage(RUSAGE_SELF, usage); }
+static inline uint64_t clinux_descriptor_limit(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (uint64_t)limit.rlim_cur : 0;
+}
+// Raises the soft limit of open descriptors to the hard one.
+static inline void clinux_raise_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+// SIG_IGN is a cast, which Swift's importer leaves out.
+static inline void clinux_ignore_broken_pipes(void) { signal(SIGPIPE, SIG_IGN); }

@@ -1,13 +1,17 @@
 internal import Rollout
 
-/// Holds a plan against the rules that make it work.
+/// Reports what keeps a plan from working where the file says it.
 struct PlanChecks {
     let plan: Plan
     let diagnostics: Diagnostics
 
     func run() {
-        if plan.stages.isEmpty, !diagnostics.hasFailed("stages") {
-            diagnostics.error("stages", "a plan needs at least one stage")
+        for problem in plan.problems() {
+            let stage = problem.stageIndex.map { "stages[\($0)]" }
+            let path = stage.map { $0 + "." + problem.key } ?? problem.key
+            // What is wrong already stands in the plan as a default: that says nothing about the file.
+            if diagnostics.hasFailed(path) || stage.map(diagnostics.hasFailed) == true { continue }
+            diagnostics.error(path, value: diagnostics.text(path), problem.message)
         }
     }
 }

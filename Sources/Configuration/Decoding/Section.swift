@@ -27,8 +27,7 @@ struct Section {
         for entry in entries {
             let keyPath = Self.join(path, entry.key)
             if schema.keys.contains(entry.key) {
-                diagnostics.note(
-                    keyPath, line: entry.value.isNull ? entry.keyLine : entry.value.line, node: entry.value)
+                diagnostics.note(keyPath, line: entry.line, node: entry.value)
                 self.entries[entry.key] = entry
             } else if schema.later.contains(entry.key) {
                 diagnostics.error(keyPath, line: entry.keyLine, "not supported by this version")

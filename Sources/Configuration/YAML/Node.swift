@@ -20,6 +20,12 @@ struct Node: Sendable {
         var key: String
         var keyLine: Int
         var value: Node
+
+        /// Where a reader looks: a single value itself, else the key, below which lists and mappings begin.
+        var line: Int {
+            if case .scalar(let scalar) = value.content, !scalar.isNull { return value.line }
+            return keyLine
+        }
     }
 
     var content: Content

@@ -1,3 +1,4 @@
+import ControlPlane
 import FoundationEssentials
 
 /// Talks to the admin API (contract §9). Every failure leaves it as one sentence that says what to do.

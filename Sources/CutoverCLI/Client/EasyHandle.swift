@@ -1,4 +1,5 @@
 import CCurl
+import ControlPlane
 import Glibc
 
 /// One libcurl easy handle: made for one exchange, used on one thread, closed with the object.

@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// An `application/problem+json` answer (RFC 9457) of the admin API.
 struct Problem: Decodable {
     var type: String?

@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// What `cutover` and `cutover help` print.
 func overview(_ commands: [Command]) -> String {
     let width = commands.map(\.name.count).max() ?? 0

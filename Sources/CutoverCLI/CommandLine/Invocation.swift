@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// A wrong command line: exit status 2.
 struct UsageError: Error, Equatable {
     /// The command whose help to read; nil is the overview.

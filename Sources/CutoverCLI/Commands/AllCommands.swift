@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// Every command, in the order of the overview.
 let allCommands: [Command] =
     [serveCommand, checkCommand, demoCommand] + rolloutCommands + watchingCommands + journalCommands + contentCommands

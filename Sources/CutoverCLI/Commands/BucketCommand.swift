@@ -1,4 +1,5 @@
 import Configuration
+import ControlPlane
 import Rollout
 
 let bucketCommand = Command(

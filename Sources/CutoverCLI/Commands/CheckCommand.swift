@@ -1,4 +1,5 @@
 import Configuration
+import ControlPlane
 import Rollout
 
 /// The flags with which `serve` and `check` find their configuration.

@@ -1,4 +1,5 @@
 import Comparison
+import ControlPlane
 
 /// The commands that use the gateway's own comparison on files and URLs.
 let contentCommands: [Command] = [hashCommand, compareCommand]

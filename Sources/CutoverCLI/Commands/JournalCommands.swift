@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// The commands that look into the journal and set parked legs going again.
 let journalCommands: [Command] = [journalCommand, replayCommand]
 

@@ -1,3 +1,4 @@
+import ControlPlane
 import FoundationEssentials
 
 /// The flags of every command that prints a list.

@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// The commands that move traffic. Each prints what was and what is: `percent 1 → 10`.
 let rolloutCommands: [Command] = [
     promoteCommand, rollbackCommand, pauseCommand, resumeCommand, setPercentCommand, pinCommand, unpinCommand,

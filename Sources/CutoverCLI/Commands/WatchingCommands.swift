@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// The commands that look and change nothing.
 let watchingCommands: [Command] = [statusCommand, explainCommand, mismatchesCommand, eventsCommand]
 

@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// What changed between two states of the API, as `percent 1 → 10, stage canary → early`.
 enum ChangeText {
     /// These come first, and in this order; the rest follows by name.

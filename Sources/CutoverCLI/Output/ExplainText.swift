@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// Why a user is served by a side, in one sentence.
 ///
 /// - Parameter rollout: where the rollout is; nil leaves stage and percent out.

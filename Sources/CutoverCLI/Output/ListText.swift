@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// The journal as a table, newest first.
 func journalTable(_ rows: [JournalRow]) -> Table {
     var table = Table([

@@ -1,3 +1,5 @@
+import ControlPlane
+
 /// The dashboard that `cutover status` prints, made of a report and nothing else.
 struct StatusText {
     let report: StatusReport

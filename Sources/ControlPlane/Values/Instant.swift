@@ -1,12 +1,12 @@
 /// A moment in UTC, to the second.
-struct Instant: Sendable, Equatable {
+package struct Instant: Sendable, Equatable {
     /// Seconds since 1970.
-    let seconds: Int64
+    package let seconds: Int64
 
-    init(seconds: Int64) { self.seconds = seconds }
+    package init(seconds: Int64) { self.seconds = seconds }
 
     /// Reads `2026-11-30T01:02:03Z`, with or without a fraction; nil for anything else.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes.last == UInt8(ascii: "Z"), bytes[10] == UInt8(ascii: "T") else { return nil }
         func number(_ range: Range<Int>) -> Int64? { Int64(String(decoding: bytes[range], as: UTF8.self)) }
@@ -17,16 +17,22 @@ struct Instant: Sendable, Equatable {
     }
 
     /// `14:02 UTC` on the same day as `now`, else `2026-11-29 14:02 UTC`.
-    func shown(now: Int64) -> String {
+    package func shown(now: Int64) -> String {
         let sameDay = seconds.flooredQuotient(86_400) == now.flooredQuotient(86_400)
         return (sameDay ? "" : date + " ") + "\(twoDigits(hour)):\(twoDigits(minute)) UTC"
     }
 
     /// `2026-11-30 14:02:03`: a column of a table whose heading says UTC.
-    var column: String { "\(date) \(clock)" }
+    package var column: String { "\(date) \(clock)" }
 
     /// `14:02:03`.
-    var clock: String { "\(twoDigits(hour)):\(twoDigits(minute)):\(twoDigits(seconds.flooredRemainder(60)))" }
+    package var clock: String { "\(twoDigits(hour)):\(twoDigits(minute)):\(twoDigits(seconds.flooredRemainder(60)))" }
+
+    /// `2026-11-30T14:02:03Z`: the form of the admin API (ISO 8601).
+    package var text: String { "\(date)T\(clock)Z" }
+
+    /// The moment of a wall-clock time in milliseconds since 1970.
+    package init(milliseconds: Int64) { self.init(seconds: milliseconds.flooredQuotient(1000)) }
 
     private var hour: Int64 { seconds.flooredRemainder(86_400) / 3600 }
     private var minute: Int64 { seconds.flooredRemainder(3600) / 60 }
@@ -62,4 +68,4 @@ extension Int64 {
 }
 
 /// An instant of the API as a table shows it; what is no instant is shown as it is.
-func instantColumn(_ text: String?) -> String { text.map { Instant($0)?.column ?? $0 } ?? "–" }
+package func instantColumn(_ text: String?) -> String { text.map { Instant($0)?.column ?? $0 } ?? "–" }

@@ -8,7 +8,7 @@ extension JSONValue: Decodable {
         init?(intValue: Int) { nil }
     }
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         if let members = try? decoder.container(keyedBy: Name.self) {
             let names = members.allKeys.sorted { $0.stringValue < $1.stringValue }
             self = .object(try names.map { ($0.stringValue, try members.decode(JSONValue.self, forKey: $0)) })
@@ -35,7 +35,7 @@ extension JSONValue: Decodable {
     }
 
     /// The member of an object, or nil.
-    subscript(_ name: String) -> JSONValue? {
+    package subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.0 == name }?.1
     }

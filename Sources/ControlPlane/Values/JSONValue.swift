@@ -1,5 +1,5 @@
 /// A JSON value whose members keep their order: what `--json` prints and what the admin API is sent.
-indirect enum JSONValue: Sendable {
+package indirect enum JSONValue: Sendable {
     case null
     case bool(Bool)
     /// A number as its decimal text, so that nothing is lost on the way.
@@ -9,7 +9,7 @@ indirect enum JSONValue: Sendable {
     case object([(String, JSONValue)])
 
     /// One line, no white space: the form for machines.
-    var text: String {
+    package var text: String {
         var out = ""
         write(to: &out)
         return out
@@ -42,9 +42,9 @@ indirect enum JSONValue: Sendable {
 }
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
-    init(stringLiteral value: String) { self = .string(value) }
-    init(integerLiteral value: Int) { self = .number(String(value)) }
-    init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(integerLiteral value: Int) { self = .number(String(value)) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
 }
 
 private func writeQuoted(_ text: String, to out: inout String) {

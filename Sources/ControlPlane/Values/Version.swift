@@ -1,2 +1,2 @@
 /// The version of the product, as `cutover version` prints it.
-let productVersion = "0.1.0"
+package let productVersion = "0.1.0"

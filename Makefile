@@ -1,0 +1,57 @@
+# Cutover's commands. `make demo` and `make test` work from a fresh clone: they install what is missing.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+BINARY := .build/release/cutover
+PYTHON := /usr/bin/python3
+
+.PHONY: build debug test test-swift test-integration check format demo bench bench-detail soak clean setup
+
+setup:
+	@scripts/setup
+
+build: setup
+	swift build -c release --static-swift-stdlib --product cutover
+
+debug: setup
+	swift build --product cutover
+
+# Everything: unit tests, house rules, and the built binary against real servers. Ends with `N passed, N failed`.
+test:
+	@scripts/test all
+
+test-swift:
+	@scripts/test swift
+
+# One file or one test: make test-integration ONLY="-k kill"
+test-integration:
+	@scripts/test integration $(ONLY)
+
+check:
+	@scripts/check
+
+format:
+	swift format format --in-place --parallel --recursive --configuration .swift-format Sources
+	swift format format --in-place --parallel --recursive --configuration Tests/.swift-format Tests
+
+demo: build
+	@$(BINARY) demo
+
+# CPU per request beside nginx and haproxy; rewrites docs/performance.md.
+bench: build
+	@scripts/setup test
+	$(PYTHON) Benchmarks/bench.py
+
+# System calls and user instructions per request.
+bench-detail: build
+	@scripts/setup test
+	$(PYTHON) Benchmarks/detail.py
+
+# Ten minutes of mixed traffic with backends that come and go; MINUTES=60 for an hour.
+soak: build
+	@scripts/setup test
+	$(PYTHON) Benchmarks/soak.py --minutes $(or $(MINUTES),10)
+
+clean:
+	rm -rf .build build

@@ -1,0 +1,182 @@
+import Configuration
+import FoundationEssentials
+import Gateway
+import Journal
+import Rollout
+import StoreSQLite
+import Telemetry
+
+extension AdminAPI {
+    func changeRollout(_ request: ServiceRequest, _ action: String) async -> ServiceResponse {
+        do throws(BadCall) {
+            let body = try ChangeBody.read(request.body)
+            let origin = try origin(request, body)
+            let command = try await command(action, body)
+            let findings = await gateFindings()
+            return answer(await controller.apply(command, gates: findings, origin), origin)
+        } catch {
+            return problem(400, error.text)
+        }
+    }
+
+    private func command(_ action: String, _ body: ChangeBody) async throws(BadCall) -> RolloutCommand {
+        if let to = body.to, action == "promote" || action == "rollback" {
+            let stages = await controller.picture.settings.plan?.stages.map(\.name) ?? []
+            guard stages.contains(to) else {
+                throw BadCall(
+                    text: "to: there is no stage \"\(to)\"; "
+                        + (stages.isEmpty ? "there is no plan" : "accepted: \(stages.joined(separator: ", "))"))
+            }
+        }
+        switch action {
+        case "promote": return .promote(to: body.to, force: body.force ?? false)
+        case "rollback": return .rollback(to: body.to)
+        case "pause": return .pause
+        case "resume": return .resume
+        default:
+            guard let percent = body.percent else { throw BadCall(text: "percent: missing; accepted: {\"percent\": 12.5}") }
+            guard let hundredths = Percent.hundredths(percent) else {
+                throw BadCall(text: "percent: \(percent) is not 0 to 100 with at most two decimals")
+            }
+            return .setPercent(hundredths: hundredths)
+        }
+    }
+
+    private func gateFindings() async -> [GateFinding] {
+        let plan = await controller.picture.settings.plan
+        let (figures, _) = board.figures()
+        return readGates(figures, plan: plan, lagSeconds: 0).filter { $0.threshold != nil }.map { gate in
+            let verdict: GateVerdict =
+                switch gate.verdict {
+                case .pass: .pass
+                case .fail: .fail
+                case .insufficient: .insufficient
+                case .warmingUp: .warmingUp
+                }
+            return GateFinding(name: gate.name.rawValue, verdict: verdict)
+        }
+    }
+
+    func pin(_ request: ServiceRequest, _ user: String) async -> ServiceResponse {
+        do throws(BadCall) {
+            guard !user.allSatisfy(\.isWhitespace) else { throw BadCall(text: "a user id is not empty") }
+            let body = try ChangeBody.read(request.body)
+            let origin = try origin(request, body)
+            if request.method == "DELETE" { return answer(await controller.setPin(user, nil, origin), origin) }
+            switch body.side {
+            case "legacy": return answer(await controller.setPin(user, .legacy, origin), origin)
+            case "new": return answer(await controller.setPin(user, .new, origin), origin)
+            case let other?: throw BadCall(text: "side: \"\(other)\" is no backend; accepted: legacy, new")
+            case nil: throw BadCall(text: "side: missing; accepted: {\"side\": \"legacy\"} or {\"side\": \"new\"}")
+            }
+        } catch {
+            return problem(400, error.text)
+        }
+    }
+
+    // MARK: Journal
+
+    func replay(_ request: ServiceRequest) async -> ServiceResponse {
+        do throws(BadCall) {
+            let body = try ChangeBody.read(request.body)
+            let origin = try origin(request, body)
+            let sequences: [Sequence64]
+            switch (body.seqs, body.allParked ?? false) {
+            case (let seqs?, false): sequences = seqs
+            case (nil, true): sequences = try await allParked()
+            default: throw BadCall(text: "accepted: {\"seqs\": [17]} or {\"all_parked\": true}")
+            }
+            return await replay(sequences, origin)
+        } catch {
+            return problem(400, error.text)
+        }
+    }
+
+    private func allParked() async throws(BadCall) -> [Sequence64] {
+        var found: [Sequence64] = []
+        do throws(JournalError) {
+            while true {
+                let after = found.last ?? 0
+                let page = try await journal.read { reader throws(JournalError) in try reader.parked(after: after, limit: 1000) }
+                found += page
+                if page.count < 1000 { return found }
+            }
+        } catch {
+            throw BadCall(text: error.message)
+        }
+    }
+
+    private func replay(_ sequences: [Sequence64], _ origin: ChangeOrigin) async -> ServiceResponse {
+        var changes: [(StoredChange, [Side])] = []
+        var reasons: [String] = []
+        for sequence in sequences {
+            let change: StoredChange?
+            do throws(JournalError) {
+                change = try await journal.read { reader throws(JournalError) in try reader.load(sequence) }
+            } catch {
+                return problem(503, error.message)
+            }
+            let parked = change.map { change in Side.allCases.filter { change.legs[$0].state == .parked } } ?? []
+            if let change, !parked.isEmpty {
+                changes.append((change, parked))
+            } else {
+                reasons.append(change == nil ? "there is no change \(sequence)" : "change \(sequence) has no parked leg")
+            }
+        }
+        if !reasons.isEmpty { return problem(409, "nothing was replayed", reasons: reasons) }
+        if !origin.isDryRun {
+            for (change, sides) in changes { for side in sides { dataPlane.replay(change, side) } }
+            _ = journal.flush(timeoutMilliseconds: 2000)
+            await controller.note(
+                "journal replay", before: .object([("state", "parked")]),
+                after: .object([
+                    ("state", "pending"), ("seqs", .array(changes.map { .number(String($0.0.sequence)) })),
+                ]), origin)
+        }
+        return json(
+            .object([
+                ("replayed", .number(String(changes.count))),
+                ("seqs", .array(changes.map { .number(String($0.0.sequence)) })),
+            ]))
+    }
+
+    // MARK: Configuration
+
+    func reloadConfiguration(_ request: ServiceRequest) async -> ServiceResponse {
+        do throws(BadCall) {
+            let body = try ChangeBody.read(request.body)
+            let origin = try origin(request, body)
+            switch await reload(origin) {
+            case .done(let outcome): return answer(outcome, origin)
+            case .invalid(let errors): return problem(422, "the configuration has errors; nothing was changed", reasons: errors)
+            case .unavailable(let reason): return problem(409, reason)
+            }
+        } catch {
+            return problem(400, error.text)
+        }
+    }
+
+    // MARK: Answers
+
+    private func answer(_ outcome: ChangeOutcome, _ origin: ChangeOrigin) -> ServiceResponse {
+        switch outcome {
+        case .done(let before, let after, let warnings, let generation):
+            var response = json(
+                .object([
+                    ("before", before), ("after", after), ("warnings", .array(warnings.map { .string($0) })),
+                    ("generation", .number(String(generation))), ("actor", .string(origin.actor)),
+                    ("reason", .string(origin.reason)), ("dry_run", .bool(origin.isDryRun)),
+                ]))
+            response.headers.append(("ETag", "\"\(generation)\""))
+            return response
+        case .outdated(let current): return problem(412, "the rollout is at generation \(current) by now")
+        case .refused(let reasons): return problem(409, reasons.joined(separator: "; "), reasons: reasons)
+        case .unavailable(let reason): return problem(503, "the store did not take the change: \(reason)")
+        }
+    }
+
+    /// JSON that the store holds as text; anything else is passed on as a text.
+    func storedJSON(_ text: String) -> JSONValue {
+        (try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))) ?? .string(text)
+    }
+}

@@ -1,0 +1,77 @@
+import CLinux
+import Configuration
+package import Gateway
+import Rollout
+import Synchronization
+package import Telemetry
+
+/// Takes a reading of all counters every second and tells the four figures over the plan's window. Safe from any thread.
+package final class FigureBoard: Sendable {
+    private let dataPlane: DataPlane
+    private let control: LoopMetrics
+    private let window: Mutex<SlidingWindow>
+
+    package init(dataPlane: DataPlane, control: LoopMetrics, windowSeconds: Int64) {
+        self.dataPlane = dataPlane
+        self.control = control
+        window = Mutex(
+            SlidingWindow(
+                window: UInt64(windowSeconds) * 1_000_000_000, now: clinux_monotonic_nanoseconds(),
+                cumulative: MetricsSnapshot()))
+    }
+
+    /// All counters, now.
+    package func snapshot() -> MetricsSnapshot { MetricsSnapshot(of: dataPlane.metrics + [control]) }
+
+    /// To be called every second.
+    package func tick() {
+        let cumulative = snapshot()
+        window.withLock { $0.push(now: clinux_monotonic_nanoseconds(), cumulative: cumulative) }
+    }
+
+    /// The four figures over the window, and the counters that they end with.
+    package func figures() -> (FourFigures, MetricsSnapshot) {
+        let cumulative = snapshot()
+        return (window.withLock { $0.figures(now: clinux_monotonic_nanoseconds(), cumulative: cumulative) }, cumulative)
+    }
+
+    /// A plan with another window starts measuring anew.
+    package func restart(windowSeconds: Int64) {
+        let cumulative = snapshot()
+        window.withLock {
+            $0 = SlidingWindow(
+                window: UInt64(windowSeconds) * 1_000_000_000, now: clinux_monotonic_nanoseconds(), cumulative: cumulative)
+        }
+    }
+}
+
+/// One gate: the figure it looks at, what the plan allows, and what it says.
+package struct GateReading: Sendable {
+    package var name: GateName
+    package var figure: Figure
+    package var threshold: Double?
+    package var verdict: Verdict
+}
+
+/// Reads every gate of a plan. A figure that the plan has no threshold for is shown against none and passes nothing.
+func readGates(_ figures: FourFigures, plan: Plan?, lagSeconds: Double) -> [GateReading] {
+    let gates = plan?.gates ?? Gates()
+    let minSamples = UInt64(plan?.minSamples ?? 200)
+    func reading(_ name: GateName, _ figure: Figure, _ threshold: Double?, minSamples: UInt64) -> GateReading {
+        GateReading(
+            name: name, figure: figure, threshold: threshold,
+            verdict: Verdict.of(
+                value: figure.value, samples: figure.samples, threshold: threshold ?? .infinity, minSamples: minSamples,
+                windowFull: figures.windowFull))
+    }
+    let errors = FourFigures.watched(figures.readErrorRatio, minSamples: minSamples).figure
+    let p95 = FourFigures.watched(figures.writeP95Seconds, minSamples: minSamples).figure
+    return [
+        reading(.readErrorRate, errors, gates.readErrorRate, minSamples: minSamples),
+        reading(.writeP95, p95, gates.writeP95Seconds, minSamples: minSamples),
+        reading(.conflictRate, figures.conflictRatio, gates.conflictRate, minSamples: minSamples),
+        reading(.fallbackRate, figures.fallbackRatio, gates.fallbackRate, minSamples: minSamples),
+        reading(.mismatchRate, figures.mismatchRatio, gates.mismatchRate, minSamples: minSamples),
+        reading(.journalLag, Figure(value: lagSeconds, samples: 1), gates.journalLagSeconds, minSamples: 0),
+    ]
+}

@@ -1,0 +1,205 @@
+import CLinux
+package import Configuration
+import Gateway
+import Journal
+import Rollout
+import StoreSQLite
+import Synchronization
+import Telemetry
+
+/// A whole gateway: store, data plane, rollout, admin listener. What `cutover serve` runs, and the demo.
+package final class GatewayServer: Sendable {
+    private let loader: @Sendable () -> ConfigurationOutcome
+    private let settings: Settings
+    private let journal: SQLiteJournal
+    private let controller: RolloutController
+    private let dataPlane: DataPlane
+    private let board: FigureBoard
+    private let tokens: AdminTokens
+    private let admin = Mutex<LocalService?>(nil)
+    private let isReady = Atomic<Bool>(false)
+    private let isStopped = Atomic<Bool>(false)
+    /// Reloads one at a time.
+    private let reloading = Mutex(false)
+
+    /// Opens the store and prepares everything; nothing listens yet. Blocks.
+    /// - Parameters:
+    ///   - settings: validated.
+    ///   - reload: reads the configuration again, for SIGHUP and `POST reload`.
+    /// - Throws: what cannot be used, in words for an operator.
+    package init(settings: Settings, reload: @escaping @Sendable () -> ConfigurationOutcome) throws(ServerError) {
+        self.settings = settings
+        loader = reload
+        clinux_raise_descriptor_limit()
+        let identity: IdentitySources
+        do throws(IdentityError) { identity = try IdentitySources(settings.user) } catch { throw ServerError(text: error.text) }
+        do throws(JournalError) {
+            journal = try SQLiteJournal(directory: settings.dataDirectory, retention: GatewayServer.retention(settings))
+        } catch {
+            throw ServerError(text: error.message)
+        }
+        do throws(TokenError) { tokens = try AdminTokens(directory: settings.dataDirectory) } catch {
+            throw ServerError(text: error.text)
+        }
+        let coordinator = CoordinatorBox()
+        journal.start { coordinator.enter($0) }
+        let control = LoopMetrics()
+        let (journal, settings) = (journal, settings)
+        let prepared = waitFor { () async -> Result<(RolloutController, Snapshot), ServerError> in
+            do throws(JournalError) {
+                let stored = try await journal.read { reader throws(JournalError) in try reader.loadRollout() }
+                let pins = try await journal.read { reader throws(JournalError) in try reader.pins() }
+                let controller = RolloutController(
+                    settings: settings, identity: identity, stored: stored, pins: pins, journal: journal, metrics: control)
+                return .success((controller, await controller.snapshot))
+            } catch {
+                return .failure(ServerError(text: error.message))
+            }
+        }
+        let snapshot: Snapshot
+        (controller, snapshot) = try prepared.get()
+        let workers = settings.workers ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        dataPlane = DataPlane(snapshot: snapshot, journal: journal, workers: workers)
+        coordinator.set(dataPlane.shared.coordinator)
+        board = FigureBoard(dataPlane: dataPlane, control: control, windowSeconds: settings.plan?.windowSeconds ?? 300)
+    }
+
+    private static func retention(_ settings: Settings) -> Retention {
+        Retention(
+            rollbackWindowMilliseconds: (settings.plan?.rollbackWindowSeconds ?? 86_400) * 1000,
+            idempotencyMilliseconds: settings.writes.idempotencyRetentionMilliseconds)
+    }
+
+    // MARK: Life
+
+    /// Brings back what was outstanding, then listens. Blocks until everything is up.
+    /// - Returns: the ports of the listeners and of the admin listener.
+    package func start() throws(ServerError) -> (ports: [UInt16], adminPort: UInt16) {
+        let (controller, dataPlane, journal) = (controller, dataPlane, journal)
+        let recovered = waitFor { () async -> Result<Void, ServerError> in
+            await controller.attach(dataPlane)
+            await controller.persistStart()
+            var last: Int64 = 0
+            do throws(JournalError) {
+                while true {
+                    let after = last
+                    let page = try await journal.read { reader throws(JournalError) in
+                        try reader.outstanding(after: after, limit: 1000)
+                    }
+                    dataPlane.recover(page)
+                    guard let newest = page.last?.sequence else { return .success(()) }
+                    last = newest
+                }
+            } catch {
+                return .failure(ServerError(text: error.message))
+            }
+        }
+        try recovered.get()
+        do throws(ListenError) {
+            let ports = try dataPlane.start(listeners: settings.listeners.map(\.address))
+            let api = makeAPI()
+            let service = LocalService(bodyMaxBytes: 1 << 20) { await api.handle($0) }
+            try service.start(address: settings.admin.address)
+            admin.withLock { $0 = service }
+            startTicking()
+            isReady.store(true, ordering: .releasing)
+            return (ports, service.port)
+        } catch {
+            throw ServerError(text: error.text)
+        }
+    }
+
+    private func makeAPI() -> AdminAPI {
+        AdminAPI(
+            controller: controller, dataPlane: dataPlane, journal: journal, board: board, tokens: tokens,
+            reload: { [self] origin in await reload(origin) },
+            isReady: { [self] in isReady.load(ordering: .acquiring) })
+    }
+
+    private func startTicking() {
+        startThread(name: "figures") { [self] in
+            while !isStopped.load(ordering: .relaxed) {
+                usleep(1_000_000)
+                board.tick()
+            }
+        }
+    }
+
+    /// Stops accepting, lets requests under way finish within `timeouts.drain`, keeps what has arrived, and closes the store.
+    /// Blocks.
+    /// - Returns: whether every client was done in time and the store took everything.
+    package func stop() -> Bool {
+        isReady.store(false, ordering: .releasing)
+        isStopped.store(true, ordering: .relaxed)
+        let isDrained = dataPlane.drain(milliseconds: settings.timeouts.drainMilliseconds)
+        if !isDrained { logLine("drain: some clients were not done in time and are cut off") }
+        let isKept = journal.close()
+        if !isKept { logLine("drain: the store did not take everything; what is missing is sent again after the next start") }
+        admin.withLock { $0 }?.stop()
+        return isDrained && isKept
+    }
+
+    // MARK: Reload
+
+    /// Reads the configuration again and takes it over when it is valid; changes nothing otherwise.
+    package func reload(_ origin: ChangeOrigin) async -> ReloadOutcome {
+        let isFree = reloading.withLock { busy in
+            defer { busy = true }
+            return !busy
+        }
+        guard isFree else { return .unavailable("another reload is under way") }
+        defer { reloading.withLock { $0 = false } }
+        let fresh: Settings
+        switch loader() {
+        case .errors(let errors): return .invalid(errors.map(\.description))
+        case .ok(let settings, _): fresh = settings
+        }
+        let old = await controller.picture.settings
+        let fixed = fresh.restartOnlyDifferences(from: old)
+        if !fixed.isEmpty {
+            return .invalid(fixed.map { "\($0): takes a restart to change; nothing was changed" })
+        }
+        let identity: IdentitySources
+        do throws(IdentityError) { identity = try IdentitySources(fresh.user) } catch { return .invalid([error.text]) }
+        let outcome = await controller.reload(fresh, identity, origin)
+        journal.writer.setRetention(GatewayServer.retention(fresh))
+        if fresh.plan?.windowSeconds != old.plan?.windowSeconds { board.restart(windowSeconds: fresh.plan?.windowSeconds ?? 300) }
+        return .done(outcome)
+    }
+}
+
+/// Why a gateway cannot run.
+package struct ServerError: Error, Sendable {
+    package let text: String
+}
+
+/// The journal is started before the lanes exist; nothing is submitted in between.
+private final class CoordinatorBox: Sendable {
+    private let coordinator = Mutex<WriteCoordinator?>(nil)
+
+    func set(_ value: WriteCoordinator) { coordinator.withLock { $0 = value } }
+    func enter(_ admitted: [(Sequence64, Submission)]) { coordinator.withLock { $0 }?.enter(admitted) }
+}
+
+/// Runs asynchronous work and blocks the calling thread until it is done. For start-up and shutdown only.
+package func waitFor<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Value {
+    let done = CountDown(1)
+    let holder = WaitBox<Value>()
+    Task.detached {
+        let value = await work()
+        holder.set(value)
+        done.one()
+    }
+    while !done.wait(milliseconds: 60_000) {}
+    return holder.take()
+}
+
+private final class WaitBox<Value: Sendable>: Sendable {
+    private let value = Mutex<Value?>(nil)
+
+    func set(_ new: Value) { value.withLock { $0 = new } }
+    func take() -> Value {
+        guard let value = value.withLock({ $0 }) else { preconditionFailure("the work has not been done") }
+        return value
+    }
+}

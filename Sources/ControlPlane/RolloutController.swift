@@ -1,0 +1,267 @@
+import CLinux
+package import Configuration
+import FoundationEssentials
+package import Gateway
+package import Journal
+package import Rollout
+import StoreSQLite
+import Telemetry
+
+/// Who asks for a change, and why.
+package struct ChangeOrigin: Sendable {
+    package var actor: String
+    package var reason: String
+    /// The generation that the caller has seen; nil when it does not care.
+    package var ifGeneration: Int64?
+    package var isDryRun: Bool
+
+    package init(actor: String, reason: String = "", ifGeneration: Int64? = nil, isDryRun: Bool = false) {
+        self.actor = actor
+        self.reason = reason
+        self.ifGeneration = ifGeneration
+        self.isDryRun = isDryRun
+    }
+}
+
+/// What came of a change.
+package enum ChangeOutcome: Sendable {
+    case done(before: JSONValue, after: JSONValue, warnings: [String], generation: Int64)
+    /// The caller's generation is old.
+    case outdated(current: Int64)
+    case refused([String])
+    /// The store did not take it; nothing was changed.
+    case unavailable(String)
+}
+
+/// The one place where the rollout changes: applies a command, makes it durable, puts it in force on every loop, in this
+/// order, one command at a time.
+package actor RolloutController {
+    private(set) var state: RolloutState
+    private var settings: Settings
+    private var machine: RolloutMachine
+    private var identity: IdentitySources
+    private var pins: [String: Pin]
+    private var movedBackAt: UInt64 = 0
+    private let journal: SQLiteJournal
+    private let metrics: LoopMetrics
+    private var dataPlane: DataPlane?
+
+    /// - Parameter metrics: the control plane's own counters; written on this actor only.
+    init(
+        settings: Settings, identity: IdentitySources, stored: RolloutRecord?, pins: [Pin], journal: SQLiteJournal,
+        metrics: LoopMetrics
+    ) {
+        self.settings = settings
+        self.identity = identity
+        self.journal = journal
+        self.metrics = metrics
+        self.pins = Dictionary(pins.map { ($0.user, $0) }, uniquingKeysWith: { $1 })
+        machine = RolloutMachine(plan: settings.plan, configuredShadowHundredths: settings.shadow.shareHundredths)
+        let now = clinux_wall_milliseconds()
+        state = machine.freshState(atMilliseconds: now)
+        if let stored, let kept = try? JSONDecoder().decode(RolloutState.self, from: Data(stored.details.utf8)) {
+            state = machine.adopting(kept, atMilliseconds: now)
+            state.generation = max(state.generation, stored.generation)
+        }
+    }
+
+    /// The data plane that changes are put in force on, from now on.
+    package func attach(_ dataPlane: DataPlane) { self.dataPlane = dataPlane }
+
+    /// What every loop decides by.
+    package var snapshot: Snapshot {
+        Snapshot(settings: settings, rollout: view, pins: pins.mapValues(\.side), identity: identity)
+    }
+
+    private var view: RolloutView {
+        RolloutView(
+            percentHundredths: state.percentHundredths, shadowHundredths: state.shadowHundredths,
+            dualWrite: state.dualWrite, generation: state.generation, movedBackAt: movedBackAt)
+    }
+
+    /// State, settings and pins as one consistent picture.
+    package var picture: (state: RolloutState, settings: Settings) { (state, settings) }
+
+    package func pin(of user: String) -> Pin? { pins[user] }
+
+    // MARK: Commands
+
+    package func apply(_ command: RolloutCommand, gates: [GateFinding], _ origin: ChangeOrigin) async -> ChangeOutcome {
+        if let seen = origin.ifGeneration, seen != state.generation { return .outdated(current: state.generation) }
+        let before = state
+        switch machine.apply(command, to: state, atMilliseconds: clinux_wall_milliseconds(), gates: gates) {
+        case .refused(let reasons): return .refused(reasons)
+        case .unchanged(let same, let warnings):
+            return .done(before: rolloutJSON(before), after: rolloutJSON(same), warnings: warnings, generation: same.generation)
+        case .changed(let next, let warnings):
+            if origin.isDryRun {
+                return .done(before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings, generation: before.generation)
+            }
+            return await change(to: next, command, warnings, origin)
+        }
+    }
+
+    private func change(
+        to next: RolloutState, _ command: RolloutCommand, _ warnings: [String], _ origin: ChangeOrigin
+    ) async -> ChangeOutcome {
+        let before = state
+        var warnings = warnings
+        let isRollback = if case .rollback = command { true } else { false }
+        // Nobody else may decide on the old state while the store writes: the state moves first and is taken back
+        // when the store refuses.
+        state = next
+        if isRollback || next.percentHundredths < before.percentHundredths {
+            movedBackAt = clinux_monotonic_nanoseconds() / 1_000_000
+        }
+        if isRollback {
+            // The way back does not wait for a disk.
+            publish()
+            metrics.rollback(.operator)
+        }
+        let event = event(command.action, before: rolloutJSON(before), after: rolloutJSON(next), origin)
+        do throws(JournalError) {
+            let record = try record(of: next)
+            let isSaved = try await journal.write { store throws(JournalError) in
+                try store.saveRollout(record, replacing: before.generation, event: event)
+            }
+            if !isSaved { throw JournalError(.other, "the stored rollout is at another generation") }
+        } catch {
+            guard isRollback else {
+                if state.generation == next.generation { state = before }
+                return .unavailable(error.message)
+            }
+            warnings.append("in force, but not durable: \(error.message)")
+        }
+        if !isRollback { publish() }
+        return .done(before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings, generation: next.generation)
+    }
+
+    /// Pins a user to a side, or (`nil`) lets the percent decide again.
+    package func setPin(_ user: String, _ side: Side?, _ origin: ChangeOrigin) async -> ChangeOutcome {
+        if let seen = origin.ifGeneration, seen != state.generation { return .outdated(current: state.generation) }
+        let old = pins[user]
+        let now = clinux_wall_milliseconds()
+        let before = JSONValue.object([("pin", old.map { .string("\($0.side.name)") } ?? .null)])
+        let after = JSONValue.object([("pin", side.map { .string("\($0.name)") } ?? .null)])
+        if origin.isDryRun { return .done(before: before, after: after, warnings: [], generation: state.generation) }
+        let event = event(side == nil ? "unpin" : "pin", before: before, after: after, origin, subject: user)
+        do throws(JournalError) {
+            if let side {
+                let pin = Pin(user: user, side: side, sinceMilliseconds: now)
+                try await journal.write { store throws(JournalError) in try store.setPin(pin, event: event) }
+                pins[user] = pin
+            } else {
+                _ = try await journal.write { store throws(JournalError) in try store.removePin(user: user, event: event) }
+                pins[user] = nil
+            }
+        } catch {
+            return .unavailable(error.message)
+        }
+        if side != .new { movedBackAt = clinux_monotonic_nanoseconds() / 1_000_000 }
+        publish()
+        return .done(before: before, after: after, warnings: [], generation: state.generation)
+    }
+
+    /// Takes over a configuration that has been validated.
+    package func reload(_ settings: Settings, _ identity: IdentitySources, _ origin: ChangeOrigin) async -> ChangeOutcome {
+        let old = self.settings
+        let before = state
+        self.settings = settings
+        self.identity = identity
+        machine = RolloutMachine(plan: settings.plan, configuredShadowHundredths: settings.shadow.shareHundredths)
+        state = machine.adopting(state, atMilliseconds: clinux_wall_milliseconds())
+        var warnings: [String] = []
+        let event = event("reload", before: rolloutJSON(before), after: rolloutJSON(state), origin)
+        do throws(JournalError) {
+            if state != before {
+                let next = state
+                let record = try record(of: next)
+                _ = try await journal.write { store throws(JournalError) in
+                    try store.saveRollout(record, replacing: before.generation, event: event)
+                }
+            } else {
+                try await journal.write { store throws(JournalError) in try store.appendEvent(event) }
+            }
+        } catch {
+            warnings.append("in force, but the event is not durable: \(error.message)")
+        }
+        dataPlane?.reload(snapshot, from: old)
+        return .done(before: rolloutJSON(before), after: rolloutJSON(state), warnings: warnings, generation: state.generation)
+    }
+
+    /// Keeps what an operator did to the journal.
+    package func note(_ action: String, before: JSONValue, after: JSONValue, _ origin: ChangeOrigin) async {
+        let event = event(action, before: before, after: after, origin)
+        do throws(JournalError) {
+            try await journal.write { store throws(JournalError) in try store.appendEvent(event) }
+        } catch {
+            logLine("the event \"\(action)\" is not durable: \(error.message)")
+        }
+    }
+
+    /// Stores the state that the gateway starts in, when the store has none or the plan has moved it.
+    package func persistStart() async {
+        let next = state
+        do throws(JournalError) {
+            let stored = try await journal.read { reader throws(JournalError) in try reader.loadRollout() }
+            let record = try record(of: next)
+            if let stored, stored.details == record.details { return }
+            let origin = ChangeOrigin(actor: "gateway", reason: stored == nil ? "first start" : "plan changed")
+            let event = event("start", before: .null, after: rolloutJSON(next), origin)
+            _ = try await journal.write { store throws(JournalError) in
+                try store.saveRollout(record, replacing: stored?.generation ?? 0, event: event)
+            }
+        } catch {
+            logLine("the rollout's state is not durable yet: \(error.message)")
+        }
+    }
+
+    private func publish() { dataPlane?.publish(snapshot) }
+
+    private func record(of state: RolloutState) throws(JournalError) -> RolloutRecord {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let details = try? encoder.encode(state) else {
+            throw JournalError(.other, "the rollout's state cannot be written as JSON")
+        }
+        return RolloutRecord(
+            generation: state.generation, plan: state.planName ?? "", stage: state.stageName ?? "",
+            percentHundredths: state.percentHundredths, state: state.condition.rawValue,
+            sinceMilliseconds: state.sinceMilliseconds, details: String(decoding: details, as: UTF8.self))
+    }
+
+    private func event(
+        _ action: String, before: JSONValue, after: JSONValue, _ origin: ChangeOrigin, subject: String? = nil
+    ) -> RolloutEvent {
+        RolloutEvent(
+            atMilliseconds: clinux_wall_milliseconds(), actor: origin.actor, action: subject.map { "\(action) \($0)" } ?? action,
+            before: before.text, after: after.text, reason: origin.reason)
+    }
+}
+
+extension RolloutCommand {
+    /// The word of the command line.
+    var action: String {
+        switch self {
+        case .promote: "promote"
+        case .rollback: "rollback"
+        case .pause: "pause"
+        case .resume: "resume"
+        case .setPercent: "set-percent"
+        }
+    }
+}
+
+/// The rollout's state as the API shows it (contract §9).
+func rolloutJSON(_ state: RolloutState) -> JSONValue {
+    .object([
+        ("plan", state.planName.map { .string($0) } ?? .null),
+        ("stage", state.stageName.map { .string($0) } ?? .null),
+        ("percent", .number(Percent.text(hundredths: state.percentHundredths))),
+        ("shadow_percent", .number(Percent.text(hundredths: state.shadowHundredths))),
+        ("dual_write", .bool(state.dualWrite)),
+        ("state", .string(state.condition.rawValue)),
+        ("since", .string(Instant(milliseconds: state.sinceMilliseconds).text)),
+        ("generation", .number(String(state.generation))),
+    ])
+}

@@ -1,0 +1,1 @@
+"""What the integration tests share: the gateway under test, backends that can be scripted, and strict clients."""

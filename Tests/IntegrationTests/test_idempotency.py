@@ -1,0 +1,151 @@
+"""Repeats, keys and revisions (contract §6, points 5 and 6)."""
+
+import json
+import threading
+
+import pytest
+
+from support.backend import reply
+from support.store import CHANGE_ROUTES, change
+from support.waiting import eventually
+from support.wire import request_bytes
+
+
+@pytest.fixture
+def writing(make_gateway, legacy_store, new_store):
+    return make_gateway(legacy_store, new_store, config={"routes": CHANGE_ROUTES})
+
+
+def post(gateway, body, key=None, target="/changes", user=None):
+    headers = [("Content-Type", "application/json")] + ([("Idempotency-Key", key)] if key else [])
+    return gateway.fetch("POST", target, headers, body, user=user)
+
+
+def test_a_repeat_gets_the_first_answer_again(writing, legacy_store, new_store):
+    first = post(writing, change("u", "r", 1), key="k")
+    assert "Idempotent-Replayed" not in first.headers
+    second = post(writing, change("u", "r", 1), key="k")
+    assert second["Idempotent-Replayed"] == "true"
+    assert (second.status, second.body, second["Content-Type"]) == (first.status, first.body, first["Content-Type"])
+    writing.settle()
+    assert len(legacy_store.requests) == len(new_store.requests) == 1
+
+
+def test_a_repeat_after_a_restart_gets_the_first_answer_too(writing, legacy_store):
+    first = post(writing, change("u", "r", 1), key="k")
+    writing.restart()
+    second = post(writing, change("u", "r", 1), key="k")
+    assert second["Idempotent-Replayed"] == "true" and second.body == first.body
+    assert len(legacy_store.requests) == 1
+
+
+def test_a_repeat_after_the_side_has_moved_gets_the_first_answer_too(writing, legacy_store, new_store):
+    first = post(writing, change("u", "r", 1), key="k")
+    writing.settle()
+    writing.set_percent(100)
+    assert post(writing, change("u", "r", 1), key="k").body == first.body
+    writing.settle()
+    assert len(legacy_store.requests) == len(new_store.requests) == 1
+
+
+def test_the_same_key_for_another_request_is_422(writing, legacy_store):
+    assert post(writing, change("u", "r", 1), key="k").status == 200
+    answer = post(writing, change("u", "r", 2), key="k")
+    assert answer.status == 422 and answer["Content-Type"] == "application/problem+json"
+    assert len(legacy_store.requests) == 1
+
+
+def test_a_key_belongs_to_its_user(writing, legacy_store):
+    assert post(writing, change("u", "r", 1), key="k").status == 200
+    answer = post(writing, change("v", "s", 1), key="k")
+    assert answer.status == 200 and "Idempotent-Replayed" not in answer.headers
+    assert len(legacy_store.requests) == 2
+
+
+def test_a_repeat_while_the_first_still_runs_is_409(writing, legacy_store):
+    release = threading.Event()
+    legacy_store.before_body = lambda request: release.wait(20)
+    with writing.connect() as client:
+        client.send(request_bytes("POST", "/changes", [("Idempotency-Key", "k")], change("u", "r", 1)))
+        eventually(lambda: legacy_store.begun, "the first begins")
+        answer = post(writing, change("u", "r", 1), key="k")
+        assert answer.status == 409 and int(answer["Retry-After"]) >= 1
+        release.set()
+        assert client.response("POST").status == 200
+    assert post(writing, change("u", "r", 1), key="k")["Idempotent-Replayed"] == "true"
+    assert len(legacy_store.requests) == 1
+
+
+def test_a_stale_revision_is_409_and_says_refresh(writing, legacy_store, new_store):
+    assert post(writing, change("u", "r", 8, text="phone")).status == 200
+    writing.settle()
+    answer = post(writing, change("u", "r", 7, text="tablet"))
+    assert answer.status == 409 and "json" in answer["Content-Type"]
+    problem = answer.json()
+    assert problem["type"].endswith("/stale-revision")
+    assert (problem["current_revision"], problem["received_revision"], problem["action"]) == (8, 7, "refresh")
+    assert len(legacy_store.requests) == len(new_store.requests) == 1
+    metrics = writing.metrics()
+    assert metrics("cutover_conflicts_total", source="gateway") == 1
+    assert metrics("cutover_conflict_ratio") == 0.5
+
+
+def test_a_taken_revision_is_409(writing):
+    assert post(writing, change("u", "r", 8, text="phone")).status == 200
+    answer = post(writing, change("u", "r", 8, text="tablet", key="other"))
+    assert answer.status == 409 and answer.json()["current_revision"] == 8
+
+
+def test_revisions_are_remembered_over_a_restart(writing):
+    assert post(writing, change("u", "r", 8)).status == 200
+    writing.restart()
+    assert post(writing, change("u", "r", 7)).status == 409
+
+
+def test_the_same_revision_with_the_same_key_is_a_retry(writing):
+    assert post(writing, change("u", "r", 8, key="k")).status == 200
+    answer = post(writing, change("u", "r", 8, key="k"))
+    assert answer.status == 200 and answer["Idempotent-Replayed"] == "true"
+    assert writing.metrics()("cutover_conflicts_total", source="gateway") == 0
+
+
+def test_a_revision_that_was_refused_is_free_again(writing, legacy_store):
+    legacy_store.refuse = lambda request: reply(b"no", 400)
+    assert post(writing, change("u", "r", 5)).status == 400
+    legacy_store.refuse = lambda request: None
+    assert post(writing, change("u", "r", 5, text="better", key="again")).status == 200
+
+
+def test_records_of_two_users_do_not_meet(writing):
+    assert post(writing, change("u", "r", 8)).status == 200
+    legacy_status = post(writing, change("v", "r2", 1)).status
+    assert legacy_status == 200
+
+
+def test_an_integer_user_and_its_string_are_one_user(writing, legacy_store):
+    body = json.loads(change("42", "r", 1, key="k"))
+    assert post(writing, json.dumps({**body, "userId": 42}).encode()).status == 200
+    facts = writing.read("journal")["items"][0]
+    assert facts["user"] == "42"
+
+
+def batch(*changes, key):
+    items = [json.loads(change("u", record, revision, text=key)) for record, revision in changes]
+    return json.dumps({"userId": "u", "batchKey": key, "changes": items}).encode()
+
+
+def test_one_stale_item_refuses_the_batch_and_names_all_of_them(writing, legacy_store):
+    assert post(writing, batch(("a", 3), ("b", 3), ("c", 3), key="k1"), target="/changes/batch").status == 200
+    answer = post(writing, batch(("a", 4), ("b", 2), ("c", 1), key="k2"), target="/changes/batch")
+    assert answer.status == 409
+    text = answer.body.decode()
+    assert '"b"' in text and '"c"' in text and '"a"' not in text
+    assert len(legacy_store.requests) == 1
+    # Nothing of the refused batch counts.
+    assert post(writing, batch(("a", 4), key="k3"), target="/changes/batch").status == 200
+
+
+@pytest.mark.parametrize("body", [b"{", b"", b'{"userId":"u","recordId":"r","revision":"seven"}', b"[]"])
+def test_a_body_without_the_named_fields_is_refused_or_passed_on_but_never_crashes(writing, body):
+    assert post(writing, body).status in (200, 400, 422, 500, 502)
+    assert post(writing, change("u", "after", 1)).status == 200

@@ -91,6 +91,18 @@ struct Fields {
     func optionalText(_ name: String) -> String? { value(name).flatMap { document.string(of: $0) } }
     func integer(_ name: String) -> Int64? { value(name).flatMap { document.integer(of: $0) } }
 
+    /// A number; the name may be a path: `metrics/read_error_rate/value`.
+    func number(_ name: String) -> Double? {
+        guard let value = value(name), value.kind == .number else { return nil }
+        return Double(String(decoding: bytes[value.range], as: UTF8.self))
+    }
+
+    /// The texts of an array.
+    func texts(_ name: String) -> [String] {
+        guard let list = value(name) else { return [] }
+        return document.elements(of: list).compactMap { document.string(of: $0) }
+    }
+
     func isTrue(_ name: String) -> Bool {
         guard let value = value(name), value.kind == .bool else { return false }
         return value.range.count == 4

@@ -1,0 +1,100 @@
+extension Narrator {
+    func opening(_ stage: Stage, users: Int, records: Int, rate: Int) {
+        line(coloured("A service moves from its legacy backend to a new one.", .bold))
+        line()
+        line("  legacy   \(stage.legacy.url)  \(grouped(records)) records on SQLite")
+        line("  new      \(stage.new.url)  the same records, as a backfill would leave them")
+        line("  gateway  \(stage.gatewayURL)  one journal for both, in \(stage.directory)/data")
+        line("  admin    \(stage.adminURL)")
+        line("  clients  \(grouped(users)) users, \(counted(Traffic.threads, "connection")), up to \(grouped(rate)) requests a second:")
+        line("           reads, lists, writes, deletes; every read is held against what was acknowledged before")
+        line()
+        heading()
+    }
+
+    func refused(_ stage: StageReport) {
+        if stage.refusals.isEmpty { return }
+        remark(["The gates held the step to \(stage.name) back for \(duration(stage.waitedSeconds)):"] + stage.refusals)
+    }
+
+    func secondDevice(_ report: SecondDeviceReport) {
+        let refreshed = report.refreshedRevision.map { String($0) } ?? noValue
+        func member(_ value: Int64?) -> String { value.map { String($0) } ?? "null" }
+        remark([
+            "The phone of \(report.user) wrote revision \(report.acknowledgedRevision). Their tablet had not heard of it and wrote"
+                + " revision \(report.sentRevision):",
+            "\(report.status) {\"current_revision\":\(member(report.currentRevision)),"
+                + "\"received_revision\":\(member(report.receivedRevision)),\"action\":\(report.action.map(quoted) ?? "null")}",
+            "It refreshed (revision \(refreshed)), wrote revision \(report.retriedRevision), and was answered"
+                + " \(report.retriedStatus).",
+        ])
+    }
+
+    func outage(_ report: OutageReport) {
+        remark([
+            "New was stopped for \(duration(report.seconds)) under load: \(counted(report.requests, "request")), "
+                + counted(report.clientErrors, "client error") + ".",
+            "\(counted(report.fallbacks, "request")) fell back to legacy after new had failed; the breaker kept"
+                + " \(grouped(report.breakerOpen)) more away from new.",
+            "At most \(counted(report.pendingPeak, "write")) waited in the journal for new;"
+                + " \(duration(report.drainSeconds)) after it was back it had them all.",
+        ])
+    }
+
+    func rollback(_ report: RollbackReport) {
+        remark([
+            "One command went back from \(percent(report.fromPercent)) to \(percent(report.toPercent)) in"
+                + " \(duration(report.seconds)); new answered \(counted(report.answersByNew, "request")) after it.",
+            "Both backends were written all the time, so nothing has to be copied back.",
+        ])
+    }
+
+    func closing(_ report: DemoReport) {
+        line()
+        if let comparison = report.comparison {
+            result(
+                "\(counted(comparison.records, "record")) compared, \(grouped(comparison.different)) differ",
+                "on both backends, \(counted(comparison.tombstones, "tombstone")) among them", comparison.different == 0)
+            for example in comparison.examples { line("    \(example)") }
+            result(
+                "acknowledged records lost: \(grouped(comparison.lost))",
+                "\(counted(report.writes, "write")), \(grouped(report.replayedAnswers)) of them repeats that the journal"
+                    + " answered", comparison.lost == 0)
+        }
+        result(
+            "client errors: \(grouped(report.clientErrors))",
+            "\(counted(report.requests, "request")) in \(duration(report.seconds)); reads older than acknowledged:"
+                + " \(grouped(report.staleReads))", report.clientErrors == 0)
+        for complaint in report.complaints { line("    \(complaint)") }
+        result("parked legs: \(grouped(report.parkedLegs))", "writes that wait for an operator", report.parkedLegs == 0)
+        line()
+        if report.isAsPromised {
+            line(coloured("Everything was as promised.", .green))
+        } else {
+            line(coloured("Not everything was as promised.", .red))
+        }
+    }
+
+    private func result(_ finding: String, _ detail: String, _ isGood: Bool) {
+        let mark = isGood ? coloured("✓", .green) : coloured("✗", .red)
+        let gap = String(repeating: " ", count: max(0, 34 - finding.count))
+        line("  \(mark) \(finding)\(gap)  \(coloured(detail, .dim))")
+    }
+
+    func whereNext(_ stage: Stage, stays: Bool) {
+        line()
+        if stays {
+            line("Everything goes on until you press Ctrl-C. Where to look:")
+            line("  operators' page  \(stage.adminURL)/")
+            line("  metrics          \(stage.adminURL)/metrics")
+            line("  command line     cutover status --admin \(stage.adminURL)")
+            line("                   cutover explain \(SecondDevice.user) --admin \(stage.adminURL)")
+            line("                   cutover set-percent 25 --admin \(stage.adminURL) --data \(stage.directory)/data")
+        } else {
+            line("Where to look next:")
+            line("  cutover demo --stay   keeps all of it running: operators' page and metrics at \(stage.adminURL)/")
+            line("  cutover serve --help  the gateway in front of your own backends")
+            line("  docs/configuration.md every key; rollout/staged.yaml the plan to start from")
+        }
+    }
+}

@@ -5,7 +5,7 @@ import Demo
 let demoFlags: [Flag] = [
     .value("users", "N", "Users of the sample service (default 300)"),
     .value("rate", "N", "Requests a second of all clients together (default one a user)"),
-    .toggle("fast", "Shorter stages: about half a minute instead of a minute and a half"),
+    .toggle("fast", "Shorter stages: half a minute instead of more than one"),
     .toggle("keep", "Leave the data directory and the backends' files behind"),
     .toggle("stay", "Keep everything running afterwards, until you press Ctrl-C"),
 ]

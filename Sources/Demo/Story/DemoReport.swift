@@ -22,8 +22,9 @@ package struct DemoReport: Sendable {
 
     /// Whether everything is as it must be.
     package var isAsPromised: Bool {
-        guard let secondDevice, outage != nil, rollback != nil, let comparison else { return false }
-        return clientErrors == 0 && parkedLegs == 0 && secondDevice.isAsPromised && comparison.isAsPromised
+        guard let secondDevice, outage != nil, let rollback, let comparison else { return false }
+        return clientErrors == 0 && parkedLegs == 0 && rollback.toPercent == 0 && secondDevice.isAsPromised
+            && comparison.isAsPromised
     }
 }
 
@@ -69,7 +70,8 @@ package struct SecondDeviceReport: Sendable {
     package var retriedStatus: Int
 
     var isAsPromised: Bool {
-        status == 409 && currentRevision == acknowledgedRevision && receivedRevision == sentRevision && action == "refresh"
+        status == 409 && currentRevision == acknowledgedRevision && receivedRevision == sentRevision
+            && action == "refresh"
             && refreshedRevision == acknowledgedRevision && retriedStatus == 200
     }
 }

@@ -1,13 +1,18 @@
 extension Narrator {
-    func opening(_ stage: Stage, users: Int, records: Int, rate: Int) {
+    func opening(_ stage: Stage, users: Int, records: Int, rate: Int, windowSeconds: Int) {
         line(coloured("A service moves from its legacy backend to a new one.", .bold))
         line()
         line("  legacy   \(stage.legacy.url)  \(grouped(records)) records on SQLite")
         line("  new      \(stage.new.url)  the same records, as a backfill would leave them")
         line("  gateway  \(stage.gatewayURL)  one journal for both, in \(stage.directory)/data")
         line("  admin    \(stage.adminURL)")
-        line("  clients  \(grouped(users)) users, \(counted(Traffic.threads, "connection")), up to \(grouped(rate)) requests a second:")
+        line(
+            "  clients  \(grouped(users)) users, \(counted(Traffic.threads, "connection")), up to \(grouped(rate)) requests a second:"
+        )
         line("           reads, lists, writes, deletes; every read is held against what was acknowledged before")
+        line()
+        line("An operator decides by four figures: read error rate, write p95, conflict rate, fallback rate.")
+        line("They are those of the last \(counted(windowSeconds, "second")) of each stage; compared are shadow reads.")
         line()
         heading()
     }
@@ -21,11 +26,11 @@ extension Narrator {
         let refreshed = report.refreshedRevision.map { String($0) } ?? noValue
         func member(_ value: Int64?) -> String { value.map { String($0) } ?? "null" }
         remark([
-            "The phone of \(report.user) wrote revision \(report.acknowledgedRevision). Their tablet had not heard of it and wrote"
-                + " revision \(report.sentRevision):",
+            "The phone of \(report.user) wrote revision \(report.acknowledgedRevision); the tablet, which had not heard of it,"
+                + " wrote \(report.sentRevision). The gateway answered",
             "\(report.status) {\"current_revision\":\(member(report.currentRevision)),"
-                + "\"received_revision\":\(member(report.receivedRevision)),\"action\":\(report.action.map(quoted) ?? "null")}",
-            "It refreshed (revision \(refreshed)), wrote revision \(report.retriedRevision), and was answered"
+                + "\"received_revision\":\(member(report.receivedRevision)),\"action\":\(report.action.map(quoted) ?? "null")}.",
+            "The tablet refreshed (revision \(refreshed)), wrote revision \(report.retriedRevision), and was answered"
                 + " \(report.retriedStatus).",
         ])
     }
@@ -34,7 +39,7 @@ extension Narrator {
         remark([
             "New was stopped for \(duration(report.seconds)) under load: \(counted(report.requests, "request")), "
                 + counted(report.clientErrors, "client error") + ".",
-            "\(counted(report.fallbacks, "request")) fell back to legacy after new had failed; the breaker kept"
+            "The read errors are new's: \(counted(report.fallbacks, "request")) fell back to legacy, and the breaker kept"
                 + " \(grouped(report.breakerOpen)) more away from new.",
             "At most \(counted(report.pendingPeak, "write")) waited in the journal for new;"
                 + " \(duration(report.drainSeconds)) after it was back it had them all.",
@@ -42,9 +47,13 @@ extension Narrator {
     }
 
     func rollback(_ report: RollbackReport) {
+        let after =
+            report.answersByNew == 0
+            ? "new answered nothing after it."
+            : "new answered \(counted(report.answersByNew, "request")) after it (under way, or still ahead of legacy)."
         remark([
             "One command went back from \(percent(report.fromPercent)) to \(percent(report.toPercent)) in"
-                + " \(duration(report.seconds)); new answered \(counted(report.answersByNew, "request")) after it.",
+                + " \(duration(report.seconds)); \(after)",
             "Both backends were written all the time, so nothing has to be copied back.",
         ])
     }
@@ -54,7 +63,8 @@ extension Narrator {
         if let comparison = report.comparison {
             result(
                 "\(counted(comparison.records, "record")) compared, \(grouped(comparison.different)) differ",
-                "on both backends, \(counted(comparison.tombstones, "tombstone")) among them", comparison.different == 0)
+                "on both backends, \(counted(comparison.tombstones, "tombstone")) among them", comparison.different == 0
+            )
             for example in comparison.examples { line("    \(example)") }
             result(
                 "acknowledged records lost: \(grouped(comparison.lost))",
@@ -92,9 +102,10 @@ extension Narrator {
             line("                   cutover set-percent 25 --admin \(stage.adminURL) --data \(stage.directory)/data")
         } else {
             line("Where to look next:")
-            line("  cutover demo --stay   keeps all of it running: operators' page and metrics at \(stage.adminURL)/")
-            line("  cutover serve --help  the gateway in front of your own backends")
-            line("  docs/configuration.md every key; rollout/staged.yaml the plan to start from")
+            line("  cutover demo --stay    keeps all of it running, with the operators' page at \(stage.adminURL)/")
+            line("  cutover serve --help   the gateway in front of your own backends")
+            line("  docs/configuration.md  every key of the configuration and the plan")
+            line("  rollout/staged.yaml    the plan to start from")
         }
     }
 }

@@ -45,8 +45,8 @@ final class Narrator {
     // MARK: The table of stages
 
     private static let columns: [(title: String, width: Int)] = [
-        ("stage", 8), ("percent", 7), ("users on new", 12), ("requests", 8), ("read errors", 11), ("write p95", 9),
-        ("conflicts", 9), ("fallbacks", 9), ("shadow reads", 12), ("differ", 6),
+        ("stage", 8), ("percent", 7), ("on new", 9), ("requests", 8), ("read errors", 11), ("write p95", 9),
+        ("conflicts", 9), ("fallbacks", 9), ("compared", 8), ("differ", 6),
     ]
 
     func heading() { line(coloured(row(Narrator.columns.map(\.title)), .dim)) }

@@ -28,12 +28,15 @@ struct RecordComparison {
                 continue
             }
             if item.hash != other.hash {
-                differ("\(user) \(id): revision \(item.revision) on legacy, \(other.revision) on new, not the same content")
+                differ(
+                    "\(user) \(id): revision \(item.revision) on legacy, \(other.revision) on new, not the same content"
+                )
             }
         }
         for id in right.keys where left[id] == nil { differ("\(user) \(id): only new has it") }
         for record in known where !record.isUncertain {
-            for (side, items) in [("legacy", left), ("new", right)] where items[record.id]?.revision ?? 0 < record.revision {
+            for (side, items) in [("legacy", left), ("new", right)]
+            where items[record.id]?.revision ?? 0 < record.revision {
                 report.lost += 1
                 example("\(user) \(record.id): revision \(record.revision) was acknowledged, \(side) does not have it")
             }

@@ -23,7 +23,8 @@ enum SecondDevice {
             let next = (refreshed ?? 8) + 1
             let retried = try client.write(change(next, device: "tablet", text: "from the tablet, on top of it", run))
             var report = SecondDeviceReport(
-                user: user, acknowledgedRevision: 8, sentRevision: 7, status: refused.status, refreshedRevision: refreshed,
+                user: user, acknowledgedRevision: 8, sentRevision: 7, status: refused.status,
+                refreshedRevision: refreshed,
                 retriedRevision: next, retriedStatus: retried.status)
             _ = refused.withFields { fields in
                 report.currentRevision = fields.integer("current_revision")

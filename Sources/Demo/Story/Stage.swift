@@ -29,7 +29,8 @@ final class Stage {
         self.directory = directory
         do throws(StoreFailure) {
             legacy = try SampleBackend(
-                path: "\(directory)/legacy.sqlite", dialect: .ornate, latencyMilliseconds: Stage.legacyLatencyMilliseconds)
+                path: "\(directory)/legacy.sqlite", dialect: .ornate,
+                latencyMilliseconds: Stage.legacyLatencyMilliseconds)
             new = try SampleBackend(
                 path: "\(directory)/new.sqlite", dialect: .compact, latencyMilliseconds: Stage.newLatencyMilliseconds)
             try legacy.seed(history)
@@ -103,7 +104,7 @@ private func demoPlan(windowSeconds: Int) -> String {
       - {name: early,  percent: 10}
       - {name: half,   percent: 50}
       - {name: full,   percent: 100}
-    gates: {read_error_rate: 0.5%, write_p95: 500ms, conflict_rate: 5%, fallback_rate: 0.5%}
+    gates: {read_error_rate: 0.5%, write_p95: 1s, conflict_rate: 5%, fallback_rate: 0.5%}
     window: \(windowSeconds)s
     min_samples: 20
     on_breach: alert

@@ -29,7 +29,8 @@ final class Story {
         operations = try Operator(url: stage.adminURL, token: stage.adminToken)
         report.users = options.users
         report.adminURL = stage.adminURL
-        narrator.opening(stage, users: options.users, records: history.count, rate: rate)
+        narrator.opening(
+            stage, users: options.users, records: history.count, rate: rate, windowSeconds: options.windowSeconds)
     }
 
     /// Ends everything.
@@ -47,10 +48,10 @@ final class Story {
         traffic = try startTraffic(seed: 1)
         try watch("shadow")
         try watch("canary")
-        try watch("early")
-        let device = try SecondDevice.play(SyncClient(url: stage.gatewayURL), run: run)
-        report.secondDevice = device
-        narrator.secondDevice(device)
+        try watch("early") { () throws(DemoFailure) in
+            report.secondDevice = try SecondDevice.play(SyncClient(url: stage.gatewayURL), run: run)
+        }
+        report.secondDevice.map(narrator.secondDevice)
         try watch("half")
         try outage()
         try watch("full")
@@ -78,23 +79,34 @@ final class Story {
         try Traffic(users: users, gateway: stage.gatewayURL, tally: tally, rate: rate, run: "\(run)\(seed)", seed: seed)
     }
 
-    /// Steps to a stage and looks at it for a while.
-    private func watch(_ name: String) throws(DemoFailure) {
+    /// Steps to a stage and looks at it for a while; `event` happens half-way.
+    private func watch(_ name: String, event: () throws(DemoFailure) -> Void = {}) throws(DemoFailure) {
         let (refusals, waited) = try step(to: name)
-        tally.forgetUsers()
-        let counts = tally.counts
-        let shadow = try operations.status()
-        try wait(options.stageSeconds, name)
-        let status = try operations.status()
-        var stage = StageReport(
-            name: status.stage, percent: status.percent, usersOnNew: tally.usersOnNew,
-            requests: tally.counts.since(counts).requests, figures: status.figures,
-            compared: status.compared - shadow.compared, mismatched: status.mismatched - shadow.mismatched)
+        let mark = try mark()
+        try wait(options.stageSeconds / 2, name)
+        try event()
+        try wait(options.stageSeconds / 2, name)
+        var stage = try row(name, since: mark)
         stage.refusals = refusals
         stage.waitedSeconds = waited
         report.stages.append(stage)
         narrator.refused(stage)
         narrator.stage(stage, users: report.users)
+    }
+
+    /// Where the counters stand when a stage begins.
+    private func mark() throws(DemoFailure) -> (counts: Counts, status: Status) {
+        tally.forgetUsers()
+        return (tally.counts, try operations.status())
+    }
+
+    /// What a stage came to.
+    private func row(_ name: String, since mark: (counts: Counts, status: Status)) throws(DemoFailure) -> StageReport {
+        let status = try operations.status()
+        return StageReport(
+            name: name, percent: status.percent, usersOnNew: tally.usersOnNew,
+            requests: tally.counts.since(mark.counts).requests, figures: status.figures,
+            compared: status.compared - mark.status.compared, mismatched: status.mismatched - mark.status.mismatched)
     }
 
     /// Asks for a stage until the gates let it pass.
@@ -104,7 +116,8 @@ final class Story {
         while let reasons = try operations.promote(to: name) {
             if refusals.isEmpty { refusals = reasons }
             if seconds(since: started) > 60 {
-                throw DemoFailure("the step to \(name) is still refused after a minute: \(reasons.joined(separator: "; "))")
+                throw DemoFailure(
+                    "the step to \(name) is still refused after a minute: \(reasons.joined(separator: "; "))")
             }
             try wait(0.5, "the gates hold the step to \(name) back")
         }
@@ -112,7 +125,7 @@ final class Story {
     }
 
     private func outage() throws(DemoFailure) {
-        let counts = tally.counts
+        let mark = try mark()
         let stopped = clinux_monotonic_nanoseconds()
         stage.new.stop()
         var peak = 0
@@ -120,6 +133,9 @@ final class Story {
             try wait(0.2, "new is stopped")
             peak = max(peak, try operations.status().pending.new)
         }
+        let row = try row("outage", since: mark)
+        report.stages.append(row)
+        narrator.stage(row, users: report.users)
         try stage.new.start()
         let back = clinux_monotonic_nanoseconds()
         let away = Double(back - stopped) / 1e9
@@ -131,7 +147,7 @@ final class Story {
             status = try operations.status()
         }
         let drained = seconds(since: back)
-        let seen = tally.counts.since(counts)
+        let seen = tally.counts.since(mark.counts)
         let outage = OutageReport(
             seconds: away, requests: seen.requests, clientErrors: seen.errors, fallbacks: seen.fallbacks,
             breakerOpen: seen.reasons["breaker-open"] ?? 0, pendingPeak: peak, drainSeconds: drained)
@@ -144,12 +160,15 @@ final class Story {
         let started = clinux_monotonic_nanoseconds()
         try operations.rollBack()
         let took = seconds(since: started)
-        let counts = tally.counts
-        try wait(options.stageSeconds / 3, "rolled back")
-        let after = try operations.status().percent
+        let mark = try mark()
+        try wait(options.stageSeconds, "rolled back")
+        let row = try row("rollback", since: mark)
+        let seen = tally.counts.since(mark.counts)
         let rollback = RollbackReport(
-            seconds: took, fromPercent: before, toPercent: after, answersByNew: tally.counts.since(counts).byNew)
+            seconds: took, fromPercent: before, toPercent: row.percent, answersByNew: seen.byNew)
+        report.stages.append(row)
         report.rollback = rollback
+        narrator.stage(row, users: report.users)
         narrator.rollback(rollback)
     }
 

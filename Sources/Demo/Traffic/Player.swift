@@ -47,7 +47,9 @@ final class Player {
 
     private func list() {
         let user = users[turn]
-        guard let answer = ask({ () throws(ExchangeFailure) in try client.list(user.id) }, isWrite: false) else { return }
+        guard let answer = ask({ () throws(ExchangeFailure) in try client.list(user.id) }, isWrite: false) else {
+            return
+        }
         guard answer.status == 200 else {
             return tally.complain("\(user.id): the list was answered \(answer.status)")
         }
@@ -99,7 +101,8 @@ final class Player {
             let answer = try exchange()
             tally.answered(answer, user: user, isWrite: isWrite)
             if answer.status >= 500 || (isWrite && answer.status != 200) {
-                tally.complain("\(user): \(isWrite ? "a write" : "a read") was answered \(answer.status) \(answer.text)")
+                tally.complain(
+                    "\(user): \(isWrite ? "a write" : "a read") was answered \(answer.status) \(answer.text)")
                 return nil
             }
             return answer

@@ -93,7 +93,8 @@ struct SampleUser: Sendable {
 extension Change {
     /// The change as it goes over the wire.
     var json: String {
-        var text = "{\"id\":\(quoted(id)),\"userId\":\(quoted(user)),\"recordId\":\(quoted(record)),\"deviceId\":\(quoted(device)),"
+        var text =
+            "{\"id\":\(quoted(id)),\"userId\":\(quoted(user)),\"recordId\":\(quoted(record)),\"deviceId\":\(quoted(device)),"
         text += "\"revision\":\(revision),\"type\":\(quoted(type)),"
         text += deleted ? "\"deleted\":true," : "\"payload\":\(payload),"
         return text + "\"idempotencyKey\":\(quoted(key))}"

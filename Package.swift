@@ -73,7 +73,9 @@ let package = Package(
         tests("StoreSQLiteTests", ["StoreSQLite", "Journal", "Rollout", "CSQLite"]),
         tests("ContentCodingTests", ["ContentCoding"]),
         tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
-        tests("GatewayTests", ["Gateway", "Configuration", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
+        tests(
+            "GatewayTests",
+            ["Gateway", "Configuration", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry", "COpenSSL", "CLinux"]),
         tests("ControlPlaneTests", ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
         tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
         tests("DemoTests", ["Demo"]),

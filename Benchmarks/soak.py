@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 
-import proxies  # noqa: F401  (finds the test support)
+import proxies
 from support.gateway import Gateway
 from support.store import CHANGE_ROUTES, RecordingStore
 from support.wire import WireError
@@ -64,6 +64,7 @@ def main():
     legacy, new = RecordingStore(), RecordingStore()
     config = {"routes": CHANGE_ROUTES, "shadow": {"percent": 100}}
     gateway = Gateway(directory, legacy.url, new.url, config=config).start()
+    proxies.wait_for_port(gateway.port)
     traffic = Traffic(gateway)
     end, memory = time.monotonic() + options.minutes * 60, []
     while time.monotonic() < end:

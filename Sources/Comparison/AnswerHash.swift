@@ -22,9 +22,7 @@ package struct AnswerHash {
         var end = value.count
         while start < end, isOptionalWhitespace(value[start]) { start += 1 }
         while end > start, isOptionalWhitespace(value[end - 1]) { end -= 1 }
-        if let base = value.baseAddress {
-            line.absorb(base + start, count: end - start)
-        }
+        line.absorb(UnsafeBufferPointer(rebasing: value[start..<end]))
         mixer.absorb(line.finish(UInt64(truncatingIfNeeded: end - start)))
         lines += 1
     }

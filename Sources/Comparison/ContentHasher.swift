@@ -32,9 +32,7 @@ package final class ContentHasher {
 
     private func hashBytes(_ bytes: UnsafeBufferPointer<UInt8>) -> ContentHash {
         var mixer = Mixer(.bytes)
-        if let base = bytes.baseAddress {
-            mixer.absorb(base, count: bytes.count)
-        }
+        mixer.absorb(bytes)
         return ContentHash(mixer.finish(UInt64(truncatingIfNeeded: bytes.count)))
     }
 }

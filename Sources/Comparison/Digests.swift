@@ -7,10 +7,10 @@ enum Digests {
     }
 
     @inline(__always)
-    static func string(_ bytes: UnsafePointer<UInt8>, count: Int) -> Mixer.Digest {
+    static func string(_ bytes: UnsafeBufferPointer<UInt8>) -> Mixer.Digest {
         var mixer = Mixer(.string)
-        mixer.absorb(bytes, count: count)
-        return mixer.finish(UInt64(truncatingIfNeeded: count))
+        mixer.absorb(bytes)
+        return mixer.finish(UInt64(truncatingIfNeeded: bytes.count))
     }
 
     @inline(__always)
@@ -31,24 +31,31 @@ enum Digests {
     /// cancels unless whole members are equal, and members of one object have different keys.
     @inline(__always)
     static func member(key: Mixer.Digest, value: Mixer.Digest) -> Mixer.Digest {
-        var mixer = Mixer(.member, key)
+        var mixer = Mixer(.member)
+        mixer.absorb(key)
         mixer.absorb(value)
         return mixer.finish()
     }
 
     @inline(__always)
     static func object(sum: Mixer.Digest, count: Int) -> Mixer.Digest {
-        Mixer(.object, sum).finish(UInt64(truncatingIfNeeded: count))
+        var mixer = Mixer(.object)
+        mixer.absorb(sum)
+        return mixer.finish(UInt64(truncatingIfNeeded: count))
     }
 
     @inline(__always)
     static func unorderedElement(_ value: Mixer.Digest) -> Mixer.Digest {
-        Mixer(.unorderedElement, value).finish()
+        var mixer = Mixer(.unorderedElement)
+        mixer.absorb(value)
+        return mixer.finish()
     }
 
     @inline(__always)
     static func unorderedArray(sum: Mixer.Digest, count: Int) -> Mixer.Digest {
-        Mixer(.unorderedArray, sum).finish(UInt64(truncatingIfNeeded: count))
+        var mixer = Mixer(.unorderedArray)
+        mixer.absorb(sum)
+        return mixer.finish(UInt64(truncatingIfNeeded: count))
     }
 
     /// Ends the digest of an ordered array: the mixer has taken in the elements one after the other.
@@ -60,6 +67,8 @@ enum Digests {
     /// The whole document: JSON and bytes never share a hash.
     @inline(__always)
     static func document(_ root: Mixer.Digest) -> ContentHash {
-        ContentHash(Mixer(.json, root).finish())
+        var mixer = Mixer(.json)
+        mixer.absorb(root)
+        return ContentHash(mixer.finish())
     }
 }

@@ -16,7 +16,8 @@ struct JSONText {
 /// Unsafe by nature, safe by this rule: every load is preceded by a comparison with `end`, and a load of eight bytes by
 /// one that leaves room for eight. Sums wrap (`&+`) because positions are far from overflow, and checks cost time here.
 struct JSONCursor {
-    /// The most levels of arrays and objects; deeper documents are not JSON to Cutover. It bounds the recursion.
+    /// The most levels of arrays and objects; deeper documents are not JSON to Cutover. It bounds the
+    /// recursion: at the deepest, hashing takes about 200 KiB of stack in a release build, 800 KiB in a debug build.
     static let deepest = 512
 
     let base: UnsafePointer<UInt8>

@@ -3,7 +3,7 @@ struct JSONDigester: ~Copyable {
     private var cursor = JSONCursor(Self.nowhere, count: 0)
     private var members: MemberStack
     private var text = Storage<UInt8>(capacity: 1024)
-    private var rules = RuleMatcher(ComparisonRules())
+    private var rules = RuleMatcher()
 
     /// Points at nothing that is ever read: the cursor's length is 0 between two documents.
     private static var nowhere: UnsafePointer<UInt8> { UnsafePointer(bitPattern: 1).unsafelyUnwrapped }
@@ -27,8 +27,7 @@ struct JSONDigester: ~Copyable {
         let hasRules = !rules.ignore.isEmpty || !rules.unordered.isEmpty
         var verdict = RuleMatcher.Verdict()
         if hasRules {
-            self.rules = RuleMatcher(rules)
-            verdict = self.rules.root()
+            verdict = self.rules.begin(rules)
         }
         cursor.skipWhitespace()
         let root = try value(verdict, depth: 0)
@@ -37,6 +36,7 @@ struct JSONDigester: ~Copyable {
         return Digests.document(verdict.isIgnored ? Digests.literal(.ignored) : root)
     }
 
+    @inline(never)
     private mutating func value(_ verdict: RuleMatcher.Verdict, depth: Int) throws(NotJSON) -> Mixer.Digest {
         switch cursor.current {
         case UInt8(ascii: "\""):
@@ -70,7 +70,7 @@ struct JSONDigester: ~Copyable {
     @inline(never)
     private mutating func digestAnyString() throws(NotJSON) -> Mixer.Digest {
         let (bytes, count) = decoded(try cursor.scanString())
-        return Digests.string(bytes, count: count)
+        return Digests.string(UnsafeBufferPointer(start: bytes, count: count))
     }
 
     /// The value of a string: its own bytes in the document, or the scratch storage when it holds escapes.
@@ -97,7 +97,9 @@ struct JSONDigester: ~Copyable {
             cursor.skipWhitespace()
             try cursor.expect(UInt8(ascii: ":"))
             cursor.skipWhitespace()
-            let value = try value(verdict, depth: depth &+ 1)
+            // Most values are strings: they are spared the call.
+            let value =
+                cursor.current == UInt8(ascii: "\"") ? try string() : try value(verdict, depth: depth &+ 1)
             if !verdict.isIgnored {
                 members.append(key: key, digest: Digests.member(key: key, value: value))
             }
@@ -116,7 +118,7 @@ struct JSONDigester: ~Copyable {
     ) throws(NotJSON) -> Mixer.Digest {
         let (bytes, count) = decoded(try cursor.scanString())
         verdict = rules.member(of: candidates, depth: depth, key: bytes, count: count)
-        return Digests.string(bytes, count: count)
+        return Digests.string(UnsafeBufferPointer(start: bytes, count: count))
     }
 
     private mutating func array(_ candidates: RuleMatcher.Candidates, depth: Int) throws(NotJSON) -> Mixer.Digest {

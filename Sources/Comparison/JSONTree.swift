@@ -32,23 +32,22 @@ struct JSONTree {
 /// Builds a ``JSONTree``.
 struct JSONTreeBuilder: ~Copyable {
     private var cursor: JSONCursor
-    private var rules: RuleMatcher
+    private var rules = RuleMatcher()
     private var text = Storage<UInt8>(capacity: 64)
 
-    private init(_ base: UnsafePointer<UInt8>, count: Int, rules: ComparisonRules) {
+    private init(_ base: UnsafePointer<UInt8>, count: Int) {
         cursor = JSONCursor(base, count: count)
-        self.rules = RuleMatcher(rules)
     }
 
     /// The tree of a whole document; nil when it is not JSON.
     static func tree(of bytes: UnsafeBufferPointer<UInt8>, rules: ComparisonRules) -> JSONTree? {
         guard let base = bytes.baseAddress else { return nil }
-        var builder = JSONTreeBuilder(base, count: bytes.count, rules: rules)
-        return try? builder.document()
+        var builder = JSONTreeBuilder(base, count: bytes.count)
+        return try? builder.document(rules)
     }
 
-    private mutating func document() throws(NotJSON) -> JSONTree {
-        let verdict = rules.root()
+    private mutating func document(_ rules: ComparisonRules) throws(NotJSON) -> JSONTree {
+        let verdict = self.rules.begin(rules)
         cursor.skipWhitespace()
         let root = try value(verdict, depth: 0)
         cursor.skipWhitespace()
@@ -98,10 +97,7 @@ struct JSONTreeBuilder: ~Copyable {
     }
 
     private static func digest(_ string: [UInt8]) -> Mixer.Digest {
-        string.withUnsafeBufferPointer { bytes in
-            guard let base = bytes.baseAddress else { return Mixer(.string).finish() }
-            return Digests.string(base, count: bytes.count)
-        }
+        string.withUnsafeBufferPointer(Digests.string)
     }
 
     private mutating func object(_ candidates: RuleMatcher.Candidates, depth: Int) throws(NotJSON) -> JSONTree {

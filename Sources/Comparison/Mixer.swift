@@ -10,6 +10,7 @@ struct Mixer {
 
     private var a: UInt64
     private var b: UInt64
+    private let domain: Domain
 
     /// Digits of the fractional parts of square roots of primes, as in SHA-512: nothing up the sleeve.
     private static let k0: UInt64 = 0x6A09_E667_F3BC_C908
@@ -19,21 +20,16 @@ struct Mixer {
     private static let k4: UInt64 = 0x510E_527F_ADE6_82D1
     private static let k5: UInt64 = 0x9B05_688C_2B3E_6C1F
 
-    /// Begins a hash in a domain: values of different domains never share a hash by having the same content.
+    /// Begins a hash in a domain: values of different domains never share a hash by having the same content. The domain
+    /// is taken in at the end, where no content can make up for it.
     @inline(__always)
     init(_ domain: Domain) {
-        a = Self.k0 ^ UInt64(domain.rawValue)
+        self.domain = domain
+        a = Self.k0
         b = Self.k1
     }
 
-    /// Begins a hash in a domain with a finished digest already taken in.
-    @inline(__always)
-    init(_ domain: Domain, _ digest: Digest) {
-        a = UInt64(truncatingIfNeeded: digest) ^ Self.k0 ^ UInt64(domain.rawValue)
-        b = UInt64(truncatingIfNeeded: digest >> 64) ^ Self.k1
-    }
-
-    /// Takes in 16 bytes.
+    /// Takes in 16 bytes. What was taken in before has been multiplied by then, so that order counts.
     @inline(__always)
     mutating func absorb(_ x: UInt64, _ y: UInt64) {
         let left = a ^ x
@@ -67,10 +63,20 @@ struct Mixer {
         }
     }
 
-    /// Ends the hash; `x` and `y` are taken in as well.
+    /// Takes in a buffer as ``absorb(_:count:)`` does; one without an address is one of no bytes.
+    @inline(__always)
+    mutating func absorb(_ bytes: UnsafeBufferPointer<UInt8>) {
+        if let base = bytes.baseAddress {
+            absorb(base, count: bytes.count)
+        } else {
+            absorb(0, 0)
+        }
+    }
+
+    /// Ends the hash; the domain, `x` and `y`, which must be below 2⁵⁶, are taken in as well.
     @inline(__always)
     consuming func finish(_ x: UInt64 = 0, _ y: UInt64 = 0) -> Digest {
-        absorb(x ^ Self.k4, y ^ Self.k5)
+        absorb(x ^ Self.k4, y ^ UInt64(domain.rawValue) << 56 ^ Self.k5)
         absorb(Self.k5, Self.k4)
         return Digest(b) << 64 | Digest(a)
     }

@@ -17,20 +17,18 @@ struct RuleMatcher: ~Copyable {
         var candidates = Candidates()
     }
 
-    private let rules: ComparisonRules
+    private var rules = ComparisonRules()
     private var numbers = Storage<Int>(capacity: 16)
-
-    init(_ rules: ComparisonRules) {
-        self.rules = rules
-    }
 
     private func tokens(_ number: Int) -> [PointerPattern.Token] {
         let ignored = rules.ignore.count
         return number < ignored ? rules.ignore[number].tokens : rules.unordered[number - ignored].tokens
     }
 
-    /// What the rules say about the whole document.
-    mutating func root() -> Verdict {
+    /// Begins a document; returns what the rules say about the whole of it.
+    mutating func begin(_ rules: ComparisonRules) -> Verdict {
+        self.rules = rules
+        numbers.count = 0
         var verdict = Verdict()
         for number in 0..<rules.ignore.count + rules.unordered.count {
             note(number, length: 0, in: &verdict)

@@ -27,7 +27,7 @@ package protocol JournalStore: JournalReading {
     /// Submissions of one group see each other. Per submission: a known key of the user is answered from what is stored
     /// (contract §6.5); then each record's revision must be above the last accepted one (§6.6); else it gets the next place.
     /// - Parameter now: milliseconds since 1970.
-    /// - Returns: one admission per submission, in order. Never `.unavailable`: that is a thrown error.
+    /// - Returns: one admission per submission, in order. A disk that refuses the group is a thrown error, not `.unavailable`.
     func commit(_ submissions: [Submission], updates: [JournalUpdate], now: Int64) throws(JournalError) -> [Admission]
 
     /// Looks at a bounded number of the oldest rows and removes what no rule needs any more. A row with an outstanding or

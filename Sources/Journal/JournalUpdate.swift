@@ -2,7 +2,8 @@ package import Rollout
 
 /// A fact about an accepted change that the journal has to keep.
 package enum JournalUpdate: Sendable {
-    /// The client is told (or would have been told, had it stayed) what became of the write.
+    /// The client is told (or would have been told, had it stayed) what became of the write. Every accepted change needs this
+    /// once, those too that are finished after a restart: only then can it be pruned.
     /// - `servedBy`: the side whose answer the client got; nil when no backend answered (502, 504).
     /// - `legs`: both legs as they stand now.
     /// - `answer`: what a repeat with the same key gets. nil: the attempt failed (or was turned away with 408, 425, 429), the

@@ -23,6 +23,8 @@ package struct LaneTable: Sendable {
         var key: LaneKey
         /// How many places refer to this lane.
         var places: Int32 = 0
+        /// The change that took a place last: how a lane named twice by one change is seen.
+        var latest: Sequence64?
         var head = PerSide(LaneTable.none)
         var tail = PerSide(LaneTable.none)
     }
@@ -105,8 +107,10 @@ extension LaneTable {
     private mutating func takePlaces(_ sequence: Sequence64, _ keys: [LaneKey]) -> Int32 {
         precondition(!keys.isEmpty, "change \(sequence) touches no lane")
         var first = Self.none
-        for key in keys.count == 1 ? Set(keys.prefix(1)) : Set(keys) {
+        for key in keys {
             let lane = laneIndex(key)
+            guard lanes[Int(lane)].latest != sequence else { continue }
+            lanes[Int(lane)].latest = sequence
             lanes[Int(lane)].places += 1
             let place = Place(sequence: sequence, lane: lane, sibling: first)
             if let reused = freePlaces.popLast() {
@@ -187,6 +191,8 @@ extension LaneTable {
             freePlaces.append(index)
             let lane = Int(place.lane)
             lanes[lane].places -= 1
+            // The change may come back while the lane lives on.
+            if lanes[lane].latest == place.sequence { lanes[lane].latest = nil }
             if lanes[lane].places == 0 {
                 laneIndices[lanes[lane].key] = nil
                 freeLanes.append(place.lane)

@@ -40,6 +40,13 @@ final class DataDirectory {
             throw JournalError(.cannotOpen, "cannot open \(databasePath): \(Self.reason())")
         }
         close(descriptor)
+        // A synced database in a directory that forgets its name is lost all the same.
+        for directory in [path, path + "/.."] {
+            let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard descriptor >= 0 else { continue }
+            fsync(descriptor)
+            close(descriptor)
+        }
     }
 
     /// Takes group and others off a database file that is known to be ours.

@@ -5,7 +5,7 @@ package final class JournalReaderThread: @unchecked Sendable {
     package typealias Work = @Sendable (Result<any JournalReading, JournalError>) -> Void
 
     // The reader belongs to the thread; the rest is only touched inside `monitor.locked`.
-    private let reader: any JournalReading
+    private var reader: (any JournalReading)?
     private let limit: Int
     private let monitor = Monitor()
     private var queue: [Work] = []
@@ -45,9 +45,11 @@ package final class JournalReaderThread: @unchecked Sendable {
             return thread
         }
         ending?.join()
+        reader = nil
     }
 
     private func run() {
+        guard let reader else { return }
         while true {
             let works: [Work] = monitor.locked {
                 while queue.isEmpty, !isClosing { monitor.wait() }

@@ -5,7 +5,8 @@ package import Journal
 /// Safe from any thread. Completions and hooks run on the journal thread.
 package final class JournalWriter: @unchecked Sendable {
     // Everything below `monitor` is only touched inside `monitor.locked`; the store and `retained` only by the journal thread.
-    private let store: any JournalStore
+    /// nil once the journal is closed: the file and its lock are given back then, whoever still holds this object.
+    private var store: (any JournalStore)?
     private let limits: JournalLimits
     private let onGroup: @Sendable (GroupReport) -> Void
     private let now: @Sendable () -> Int64
@@ -132,6 +133,11 @@ package final class JournalWriter: @unchecked Sendable {
             return thread
         }
         ending?.join()
+        store = nil
+        // Only a journal that was never started has anything left here.
+        let left = monitor.locked { queue.takeAll() }
+        for write in left.writes { write.completion(.unavailable("the journal is closed")) }
+        for work in left.works { work(nil) }
         return monitor.locked { keptUpdates == postedUpdates }
     }
 }
@@ -140,10 +146,11 @@ package final class JournalWriter: @unchecked Sendable {
 
 extension JournalWriter {
     private func run() {
+        guard let store else { return }
         while let group = nextGroup() {
-            if !group.writes.isEmpty || !group.updates.isEmpty || !retained.isEmpty { commit(group) }
+            if !group.writes.isEmpty || !group.updates.isEmpty || !retained.isEmpty { commit(group, to: store) }
             for work in group.works { work(store) }
-            pruneWhenDue()
+            pruneWhenDue(store)
         }
     }
 
@@ -167,8 +174,8 @@ extension JournalWriter {
         }
     }
 
-    private func commit(_ group: WriteQueue.Group) {
-        let updates = retained.isEmpty ? group.updates : compact(retained + group.updates)
+    private func commit(_ group: WriteQueue.Group, to store: any JournalStore) {
+        let updates = fold(retained.isEmpty ? group.updates : retained + group.updates)
         let begin = monotonicNanoseconds()
         let outcome: Result<[Admission], JournalError>
         do throws(JournalError) {
@@ -223,7 +230,7 @@ extension JournalWriter {
     }
 
     /// One small step of pruning between two groups. A failure is tried again at the next turn: pruning is never urgent.
-    private func pruneWhenDue() {
+    private func pruneWhenDue(_ store: any JournalStore) {
         let begin = monotonicNanoseconds()
         guard begin >= pruneAt, let retention = monitor.locked({ self.retention }) else { return }
         let hasMore = (try? store.prune(retention, now: now()).hasMore) ?? false

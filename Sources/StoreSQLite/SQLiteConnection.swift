@@ -6,12 +6,16 @@ final class SQLiteConnection {
     /// How long SQLite waits for a lock before it reports `busy`.
     static let busyTimeoutMilliseconds: Int32 = 2_000
 
+    /// Set up once per process. Too late (somebody opened a connection before) is no error: it is only slower.
+    private static let configured: Void = { _ = csqlite_configure() }()
+
     let path: String
     /// Valid from a successful `init` to `deinit`; handed out to `Statement` only, which keeps this object alive.
     let handle: OpaquePointer
 
     /// - Parameter readOnly: open for reading; the file must exist.
     init(path: String, readOnly: Bool) throws(JournalError) {
+        _ = Self.configured
         var opened: OpaquePointer?
         let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         // NOMUTEX: a connection is used by one thread at a time, so SQLite's own lock would only cost.
@@ -22,6 +26,8 @@ final class SQLiteConnection {
         }
         self.path = path
         handle = opened
+        // The prepared statements alone use up SQLite's default; the values bound to them then all come from malloc.
+        csqlite_lookaside(handle, 1_200, 500)
         sqlite3_busy_timeout(handle, Self.busyTimeoutMilliseconds)
     }
 

@@ -11,6 +11,13 @@ package final class SQLiteQueries {
     private static let rowColumns =
         "sequence, accepted_at, user, record, revision, record_count, method, target, side, \(legs)"
 
+    /// The newest place ever given out: pruned changes count.
+    static let lastSequence =
+        """
+        max(ifnull((SELECT max(sequence) FROM change), 0),
+            ifnull((SELECT value FROM counter WHERE name = 'pruned_sequence'), 0))
+        """
+
     private let outstandingPage: Statement
     private let batchRecords: Statement
     private let change: Statement
@@ -67,8 +74,7 @@ package final class SQLiteQueries {
                     WHERE \(Schema.parked) AND legacy_state = 'parked'),
                 (SELECT count(*) FROM change INDEXED BY change_parked
                     WHERE \(Schema.parked) AND new_state = 'parked'),
-                max(ifnull((SELECT max(sequence) FROM change), 0),
-                    ifnull((SELECT value FROM counter WHERE name = 'pruned_sequence'), 0))
+                \(Self.lastSequence)
             """)
         rollout = try Statement(
             connection,

@@ -16,7 +16,8 @@ extension SQLiteStore {
                 guard fingerprint == submission.fingerprint else { return .keyReused }
                 guard isAnswered else { return .running }
                 if let answer = try storedAnswer(sequence) { return .replay(answer) }
-                throw JournalError(.damaged, "change \(sequence) is answered and holds its key, but has no answer")
+                // Both are written and removed together. Should that ever break, only this repeat suffers, not its group.
+                return .unavailable("change \(sequence) is answered and holds its key, but its answer is missing")
             }
         }
         return submission.hasRevision ? try judgeRevisions(submission, user: user) : .accepted(0)
@@ -92,9 +93,10 @@ extension SQLiteStore {
         guard try statements.answer.step() else { return nil }
         defer { statements.answer.reset() }
         let row = statements.answer
+        guard !row.isNull(0), !row.isNull(1), !row.isNull(2) else { return nil }
         return StoredAnswer(
             status: Int(row.integer(0)), headerLines: row.bytes(2), body: row.bytes(3),
-            servedBy: try SQLiteQueries.side(row.integer(1)), isBodyOmitted: row.integer(4) != 0)
+            servedBy: try SQLiteQueries.side(row.integer(1)), isBodyOmitted: row.isNull(3))
     }
 
     /// Stores an accepted submission.
@@ -110,6 +112,7 @@ extension SQLiteStore {
             .bind(legs.legacy.state.rawValue).bind(legs.new.state.rawValue)
         try statements.insertChange.run()
         try insertBody(submission, as: sequence)
+        var change = Unanswered(user: user, keepsAnswer: submission.idempotencyKey != nil || submission.hasRevision)
         for (ordinal, item) in submission.records.enumerated() {
             if ordinal > 0 {
                 statements.insertBatchRecord.bind(sequence).bind(ordinal).bind(item.record).bind(item.revision)
@@ -120,8 +123,11 @@ extension SQLiteStore {
                 statements.insertRevision.bind(user).bind(item.record).bind(revision).bind(sequence)
                     .bind(item.payloadHash).bind(submission.idempotencyKey)
                 try statements.insertRevision.run()
+                // Which records had an older revision is not remembered from judging: the look-up is one for a known page.
+                change.revisions.append(.init(record: item.record, revision: revision, hasOlder: true))
             }
         }
+        unanswered[sequence] = change
     }
 
     private func insertBody(_ submission: Submission, as sequence: Sequence64) throws(JournalError) {

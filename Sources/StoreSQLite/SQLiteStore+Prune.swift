@@ -45,14 +45,16 @@ extension SQLiteStore {
     private func remove(_ deletable: [Sequence64], releasing releasable: [Sequence64]) throws(JournalError) {
         guard let last = deletable.last ?? releasable.last else { return }
         try connection.transaction { () throws(JournalError) in
-            let delete = try Statement(connection, "DELETE FROM change WHERE sequence = ?")
-            for sequence in deletable { try delete.bind(sequence).run() }
-            let release = try Statement(connection, "UPDATE change SET holds_key = 0 WHERE sequence = ?")
-            let forget = try Statement(connection, "DELETE FROM change_answer WHERE sequence = ?")
-            for sequence in releasable {
-                try release.bind(sequence).run()
-                try forget.bind(sequence).run()
+            let deletes = try ["change", "change_body", "batch_record"].map { table throws(JournalError) in
+                try Statement(connection, "DELETE FROM \(table) WHERE sequence = ?")
             }
+            for sequence in deletable {
+                for delete in deletes { try delete.bind(sequence).run() }
+            }
+            let release = try Statement(
+                connection,
+                "UPDATE change SET holds_key = 0, answer_header_lines = NULL, answer_body = NULL WHERE sequence = ?")
+            for sequence in releasable { try release.bind(sequence).run() }
             guard !deletable.isEmpty else { return }
             // Places are never given out twice, even when the newest change is gone.
             let mark = try Statement(

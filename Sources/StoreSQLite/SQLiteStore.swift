@@ -14,6 +14,9 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
     private let directory: DataDirectory
     /// The next place to give out. Only moved on when the transaction that used it has been committed.
     var nextSequence: Sequence64
+    /// Accepted changes whose answer is to come: spares reading their rows again. Bounded by the writes in flight. What a
+    /// failed group has left here is overwritten when its places are given out again; what it has taken out is read anew.
+    var unanswered: [Sequence64: Unanswered] = [:]
     /// Where the next `prune` goes on.
     var pruneCursor: Sequence64 = 0
 
@@ -28,7 +31,7 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
         try directory.restrictDatabaseFile()
         queries = try SQLiteQueries(connection)
         statements = try WriteStatements(connection)
-        nextSequence = try queries.readCounts().lastSequence + 1
+        nextSequence = try connection.integer("SELECT \(SQLiteQueries.lastSequence)") + 1
     }
 
     /// Caps the size of the database file; beyond it, writes throw `full`. nil lifts the cap.
@@ -47,17 +50,31 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
         try connection.transaction { () throws(JournalError) in
             for update in updates { try keep(update) }
             for submission in submissions {
-                let admission = try judge(submission)
+                var admission = try judge(submission)
                 if case .accepted = admission {
                     try insert(submission, as: next, now: now)
-                    admissions.append(.accepted(next))
+                    admission = .accepted(next)
                     next += 1
-                } else {
-                    admissions.append(admission)
                 }
+                admissions.append(admission)
             }
         }
         nextSequence = next
         return admissions
     }
+}
+
+/// What the store has to know about an accepted change when its answer comes.
+struct Unanswered {
+    struct Revision {
+        var record: String
+        var revision: Int64
+        /// Whether an older revision of this record may be stored.
+        var hasOlder: Bool
+    }
+
+    var user: String
+    /// Whether a repeat can ask for the answer.
+    var keepsAnswer: Bool
+    var revisions: [Revision] = []
 }

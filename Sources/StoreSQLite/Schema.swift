@@ -16,7 +16,8 @@ enum Schema {
     static let migrations: [String] = [first]
 
     // Legs are columns of their change, so that an answer or a settled leg is one row update. Bodies have a table of their own:
-    // SQLite writes a row anew with every update, and a body may be megabytes.
+    // SQLite writes a row anew with every update, and a body may be megabytes. No foreign keys: each would look its parent up
+    // once more for every write; the rows of a change are added and removed in one place each.
     private static let first = """
         CREATE TABLE change (
             sequence INTEGER PRIMARY KEY,
@@ -37,6 +38,9 @@ enum Schema {
             dual_write INTEGER NOT NULL,
             is_answered INTEGER NOT NULL DEFAULT 0,
             answered_status INTEGER,
+            served_by INTEGER,
+            answer_header_lines BLOB,           -- NULL: no answer is kept
+            answer_body BLOB,                   -- NULL: it was too long
             legacy_state TEXT NOT NULL,
             legacy_attempts INTEGER NOT NULL DEFAULT 0,
             legacy_refusals INTEGER NOT NULL DEFAULT 0,
@@ -52,7 +56,7 @@ enum Schema {
         CREATE INDEX change_outstanding ON change (sequence) WHERE \(outstanding);
         CREATE INDEX change_parked ON change (sequence) WHERE \(parked);
         CREATE TABLE batch_record (
-            sequence INTEGER NOT NULL REFERENCES change ON DELETE CASCADE,
+            sequence INTEGER NOT NULL,
             ordinal INTEGER NOT NULL,
             record TEXT NOT NULL,
             revision INTEGER,
@@ -60,18 +64,10 @@ enum Schema {
             PRIMARY KEY (sequence, ordinal)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE change_body (
-            sequence INTEGER PRIMARY KEY REFERENCES change ON DELETE CASCADE,
+            sequence INTEGER PRIMARY KEY,
             header_lines BLOB NOT NULL,
             conditional_lines BLOB NOT NULL,
             body BLOB NOT NULL
-        ) STRICT;
-        CREATE TABLE change_answer (
-            sequence INTEGER PRIMARY KEY REFERENCES change ON DELETE CASCADE,
-            status INTEGER NOT NULL,
-            served_by INTEGER NOT NULL,
-            header_lines BLOB NOT NULL,
-            body BLOB NOT NULL,
-            is_body_omitted INTEGER NOT NULL
         ) STRICT;
         CREATE TABLE record_revision (
             user TEXT NOT NULL,
@@ -128,10 +124,14 @@ enum Schema {
         // WAL: readers do not stop the writer. FULL: a commit returns after the fsync of its frames.
         try connection.execute(
             """
-            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; 
             PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;
             PRAGMA temp_store = MEMORY;
             """)
+        guard try connection.integer("SELECT journal_mode = 'wal' FROM pragma_journal_mode") == 1 else {
+            throw JournalError(
+                .cannotOpen, "\(connection.path) is on a file system without shared memory (a network drive?)")
+        }
         while version < Schema.version {
             let step = migrations[Int(version)]
             try connection.transaction { () throws(JournalError) in

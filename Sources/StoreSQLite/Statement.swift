@@ -36,15 +36,17 @@ final class Statement {
     @discardableResult func bind(_ value: Int) -> Statement { bind(Int64(value)) }
     @discardableResult func bind(_ value: Bool) -> Statement { bind(value ? 1 as Int64 : 0) }
 
+    @discardableResult func bindNull() -> Statement { bound(sqlite3_bind_null(handle, next())) }
+
     @discardableResult func bind(_ value: Int64?) -> Statement {
-        guard let value else { return bound(sqlite3_bind_null(handle, next())) }
+        guard let value else { return bindNull() }
         return bind(value)
     }
 
     @discardableResult func bind(_ value: Int?) -> Statement { bind(value.map { Int64($0) }) }
 
     @discardableResult func bind(_ value: String?) -> Statement {
-        guard var text = value else { return bound(sqlite3_bind_null(handle, next())) }
+        guard var text = value else { return bindNull() }
         let index = next()
         // An empty text has no address, which would bind NULL.
         if text.isEmpty { return bound(csqlite_bind_text(handle, index, "", 0)) }

@@ -50,6 +50,11 @@ struct WriteQueue {
 
     mutating func append(_ work: @escaping Work) { works.append(work) }
 
+    mutating func takeAll() -> Group {
+        defer { self = WriteQueue() }
+        return Group(writes: writes, updates: updates, works: works)
+    }
+
     /// Takes the next group: all updates and works, and as many writes as fit.
     mutating func take(_ limits: JournalLimits) -> Group {
         var group = Group()
@@ -72,24 +77,38 @@ struct WriteQueue {
     }
 }
 
-/// Makes a list of updates that could not be kept as short as it can be: of several facts about one leg only the last counts,
-/// and an answer says all that was known about both legs before it. Keeps the order of what remains.
-func compact(_ updates: [JournalUpdate]) -> [JournalUpdate] {
+/// Makes a list of updates as short as it can be: one per change or leg. What is posted about a leg after the answer goes into
+/// the answer, what was posted before it is known to the answer, and of several facts about one leg the last one counts.
+func fold(_ updates: [JournalUpdate]) -> [JournalUpdate] {
     struct Leg: Hashable {
         var sequence: Sequence64
-        var isLegacy: Bool
+        var side: Side?
     }
-    var known: Set<Leg> = []
-    var kept: [JournalUpdate] = []
-    for update in updates.reversed() {
+    guard updates.count > 1 else { return updates }
+    var places: [Leg: Int] = [:]
+    places.reserveCapacity(updates.count)
+    var folded: [JournalUpdate] = []
+    folded.reserveCapacity(updates.count)
+    for update in updates {
         switch update {
-        case .leg(let sequence, let side, _):
-            guard known.insert(Leg(sequence: sequence, isLegacy: side == .legacy)).inserted else { continue }
+        case .leg(let sequence, let side, let status):
+            if let place = places[Leg(sequence: sequence, side: nil)],
+                case .answered(_, let servedBy, var legs, let answer, let revisionAccepted) = folded[place]
+            {
+                legs[side] = status
+                folded[place] = .answered(
+                    sequence, servedBy: servedBy, legs: legs, answer: answer, revisionAccepted: revisionAccepted)
+            } else if let place = places[Leg(sequence: sequence, side: side)] {
+                folded[place] = update
+            } else {
+                places[Leg(sequence: sequence, side: side)] = folded.count
+                folded.append(update)
+            }
         case .answered(let sequence, _, _, _, _):
-            known.insert(Leg(sequence: sequence, isLegacy: true))
-            known.insert(Leg(sequence: sequence, isLegacy: false))
+            // Legs posted before it stay in front of it: their rows are then written twice, which is rare and harmless.
+            places[Leg(sequence: sequence, side: nil)] = folded.count
+            folded.append(update)
         }
-        kept.append(update)
     }
-    return kept.reversed()
+    return folded
 }

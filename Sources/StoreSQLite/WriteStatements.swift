@@ -11,12 +11,18 @@ final class WriteStatements {
     let earlierChange: Statement
     let answer: Statement
     let answered: Statement
-    let insertAnswer: Statement
-    let revisionsOf: Statement
+    let failed: Statement
+    let unanswered: Statement
     let dropOlderRevisions: Statement
     let dropOwnRevision: Statement
     let legacyLeg: Statement
     let newLeg: Statement
+
+    private static let legs =
+        """
+        legacy_state = ?, legacy_attempts = ?, legacy_refusals = ?, legacy_last_status = ?, legacy_next_attempt_at = ?,
+        new_state = ?, new_attempts = ?, new_refusals = ?, new_last_status = ?, new_next_attempt_at = ?
+        """
 
     init(_ connection: SQLiteConnection) throws(JournalError) {
         func prepare(_ sql: String) throws(JournalError) -> Statement { try Statement(connection, sql) }
@@ -43,23 +49,21 @@ final class WriteStatements {
             """)
         earlierChange = try prepare("SELECT is_answered, record_count, method, target FROM change WHERE sequence = ?")
         answer = try prepare(
-            "SELECT status, served_by, header_lines, body, is_body_omitted FROM change_answer WHERE sequence = ?")
+            "SELECT answered_status, served_by, answer_header_lines, answer_body FROM change WHERE sequence = ?")
+        // `holds_key` is only named where it changes: SQLite rewrites the entry of every index whose columns are named.
         answered = try prepare(
             """
-            UPDATE change SET is_answered = 1, answered_status = ?, holds_key = holds_key AND ?,
-                legacy_state = ?, legacy_attempts = ?, legacy_refusals = ?, legacy_last_status = ?,
-                legacy_next_attempt_at = ?,
-                new_state = ?, new_attempts = ?, new_refusals = ?, new_last_status = ?, new_next_attempt_at = ?
+            UPDATE change SET is_answered = 1, answered_status = ?, served_by = ?, answer_header_lines = ?,
+                answer_body = ?, \(Self.legs)
             WHERE sequence = ?
             """)
-        // Nobody can ask for the answer to a write without key and revision.
-        insertAnswer = try prepare(
+        failed = try prepare(
             """
-            INSERT OR REPLACE INTO change_answer
-            SELECT sequence, ?, ?, ?, ?, ? FROM change WHERE sequence = ? AND (holds_key = 1 OR has_revision = 1)
+            UPDATE change SET is_answered = 1, answered_status = ?, served_by = ?, holds_key = 0, \(Self.legs)
+            WHERE sequence = ?
             """)
-        revisionsOf = try prepare(
-            "SELECT user, record, revision, record_count FROM change WHERE sequence = ? AND has_revision = 1")
+        unanswered = try prepare(
+            "SELECT user, record, revision, record_count, has_revision, holds_key FROM change WHERE sequence = ?")
         dropOlderRevisions = try prepare("DELETE FROM record_revision WHERE user = ? AND record = ? AND revision < ?")
         dropOwnRevision = try prepare(
             "DELETE FROM record_revision WHERE user = ? AND record = ? AND revision = ? AND sequence = ?")

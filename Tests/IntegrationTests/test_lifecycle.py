@@ -15,8 +15,10 @@ from support.wire import request_bytes
 def test_requests_under_way_finish_before_the_gateway_ends(make_gateway, legacy, new):
     gateway = make_gateway(legacy, new, config={"timeouts": {"drain": "20s"}})
     release = threading.Event()
-    legacy.answer = lambda request: [release, reply(b"in time")]
     with gateway.connect() as client, gateway.connect() as idle:
+        assert idle.request("GET", "/").status == 200
+        legacy.forget()
+        legacy.answer = lambda request: [release, reply(b"in time")]
         client.send(request_bytes("GET", "/"))
         eventually(lambda: legacy.requests, "the request arrives")
         process = gateway.process

@@ -99,7 +99,8 @@ def test_draining_ends_after_5_seconds_and_is_counted(writing, legacy_store):
 
 
 def test_a_stage_without_dual_write_writes_one_side_only(make_gateway, legacy_store, new_store):
-    plan = {"name": "p", "stages": [{"name": "single", "percent": 0, "shadow": "0%", "dual_write": False}]}
+    plan = {"name": "p", "stages": [
+        {"name": "single", "percent": 0, "shadow": "0%", "dual_write": False}, {"name": "both", "percent": 0}]}
     gateway = make_gateway(legacy_store, new_store, plan=plan, config={"routes": CHANGE_ROUTES})
     assert post(gateway, 1).status == 200
     gateway.settle()

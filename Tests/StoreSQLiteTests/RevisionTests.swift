@@ -121,6 +121,7 @@ import Testing
         }
         let store = try SQLiteStore(directory: directory.path)
         #expect(try store.said(submission([("n", 7)], body: "seven")) == ["stale n:7<8"])
-        #expect(try store.said(submission([("n", 9)], body: "nine")) == ["accepted 2"], "places are not given out twice")
+        #expect(
+            try store.said(submission([("n", 9)], body: "nine")) == ["accepted 2"], "places are not given out twice")
     }
 }

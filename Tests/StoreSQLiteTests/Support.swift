@@ -118,7 +118,8 @@ extension Admission {
         case .replay(let answer): "replay \(answer.status)"
         case .running: "running"
         case .keyReused: "reused"
-        case .stale(let items): "stale " + items.map { "\($0.record):\($0.received)<\($0.current)" }.joined(separator: ",")
+        case .stale(let items):
+            "stale " + items.map { "\($0.record):\($0.received)<\($0.current)" }.joined(separator: ",")
         case .unavailable: "unavailable"
         }
     }

@@ -1,4 +1,5 @@
 #pragma once
+// Without _GNU_SOURCE: with it glibc's types differ from those of Swift's Glibc module, and whoever sees both is refused.
 #include <curl/curl.h>
 
 // curl_easy_setopt and curl_easy_getinfo are variadic, which Swift cannot call.

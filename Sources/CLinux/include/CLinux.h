@@ -59,6 +59,10 @@ static inline long clinux_send2(int fd, const void *p, size_t n, const void *q, 
     return clinux_result(sendmsg(fd, &message, MSG_NOSIGNAL));
 }
 
+// open is variadic, which Swift does not import.
+static inline int clinux_open_to_read(const char *path) { return (int)clinux_result(open(path, O_RDONLY | O_CLOEXEC)); }
+static inline long clinux_read(int fd, void *p, size_t n) { return clinux_result(read(fd, p, n)); }
+
 static inline void clinux_no_delay(int fd) {
     int one = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);

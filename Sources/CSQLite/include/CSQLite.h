@@ -12,3 +12,11 @@ static inline int csqlite_bind_blob(sqlite3_stmt *statement, int index, const vo
 static inline int csqlite_bind_blob_static(sqlite3_stmt *statement, int index, const void *blob, int bytes) {
     return sqlite3_bind_blob(statement, index, blob, bytes, SQLITE_STATIC);
 }
+
+// Variadic functions stay out of Swift's reach.
+// Before the first connection: no statistics on memory, which cost a lock for every allocation.
+static inline int csqlite_configure(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+// Right after opening: `slots` small allocations of up to `bytes` each are served from one block.
+static inline int csqlite_lookaside(sqlite3 *connection, int bytes, int slots) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_LOOKASIDE, (void *)0, bytes, slots);
+}

@@ -155,6 +155,8 @@ extension AdminAPI {
     func journalRows(_ request: ServiceRequest) async -> ServiceResponse {
         let (limit, cursor) = page(request)
         let parked = ["true", "1"].contains(queryValue(request.query, "parked") ?? "")
+        // Facts wait a few milliseconds for company before they are durable; whoever asks wants to see them.
+        _ = journal.flush(timeoutMilliseconds: 200)
         let rows: [JournalRow]
         do throws(JournalError) {
             rows = try await journal.read { reader throws(JournalError) in

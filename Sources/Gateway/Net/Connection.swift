@@ -144,7 +144,7 @@ final class Connection: Channel {
 
     /// One attempt to read; false means EAGAIN.
     @inline(__always)
-    private func receive() throws(IOFailure) -> Bool {
+    func receive() throws(IOFailure) -> Bool {
         guard canRead, isOpen else {
             if !isOpen { throw .aborted }
             return false
@@ -219,9 +219,10 @@ final class Connection: Channel {
     /// Waits until a write is worth trying.
     func waitWritable(_ timeout: Int64) async throws(IOFailure) {
         if canWrite { return }
+        let readersDeadline = reader == nil ? 0 : deadline
         loop.setDeadline(self, timeout)
         await withUnsafeContinuation { writer = $0 }
-        deadline = 0
+        deadline = reader == nil ? 0 : readersDeadline
         if let failure = takeInterruption() { throw failure }
     }
 

@@ -9,7 +9,8 @@ extension ClientSession {
     /// Sends an answer of the gateway's own as a problem document (RFC 9457).
     func answer(_ own: OwnAnswer) async throws(SessionEnd) {
         if !request.bodyComplete { request.keepAlive = false }
-        let text = own.body(requestID: requestID())
+        let id = requestID()
+        let text = own.body(requestID: id)
         let out = client.output
         out.clear()
         out.append("HTTP/1.1 ")
@@ -24,7 +25,9 @@ extension ClientSession {
             out.append(decimal: seconds)
             out.append("\r\n")
         }
-        out.append("Via: 1.1 cutover\r\n")
+        out.append("X-Request-Id: ")
+        out.append(id)
+        out.append("\r\nVia: 1.1 cutover\r\n")
         if case .upstream = own { appendExposed(out) }
         appendConnection(out)
         out.append("\r\n")
@@ -97,7 +100,7 @@ extension ClientSession {
             let isHarmless = value.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != 0x22 && $0 != 0x5c }
             if value.count > 0, value.count <= 128, isHarmless { return String(decoding: value, as: UTF8.self) }
         }
-        return hexadecimal(loop.random.next()) + hexadecimal(loop.random.next())
+        return hexadecimal(request.id.high) + hexadecimal(request.id.low)
     }
 }
 

@@ -64,14 +64,16 @@ extension ClientSession {
 
     /// Waits for the head of a final answer and passes interim ones on (RFC 9110 §15.2).
     @inline(__always)
-    func awaitAnswer(_ upstream: Connection, _ pool: UpstreamPool) async throws(UpstreamFailure) {
+    func awaitAnswer(
+        _ upstream: Connection, _ pool: UpstreamPool, upgrades: Bool = false
+    ) async throws(UpstreamFailure) {
         upstream.head.reset()
         let deadline = loop.now &+ UInt64(pool.timeout)
         while true {
             if !upstream.input.isEmpty {
                 switch upstream.head.parseResponse(upstream.input.readable, upstream.input.count) {
                 case .complete:
-                    if upstream.head.status >= 200 { return }
+                    if upstream.head.status >= 200 || (upgrades && upstream.head.status == 101) { return }
                     try await passInterim(upstream)
                     continue
                 case .refused: throw .malformed

@@ -64,7 +64,9 @@ final class ClientSession {
         if client.input.isEmpty {
             isIdle = true
             do throws(IOFailure) {
-                try await client.waitReadable(timeout: timeouts.clientIdleMilliseconds)
+                repeat {
+                    try await client.waitReadable(timeout: timeouts.clientIdleMilliseconds)
+                } while try !client.receive()
             } catch {
                 throw .gone
             }
@@ -114,6 +116,7 @@ final class ClientSession {
     func begin() {
         request = RequestContext()
         request.started = clinux_monotonic_nanoseconds()
+        request.id = (loop.random.next(), loop.random.next())
         body.clear()
     }
 
@@ -129,10 +132,14 @@ final class ClientSession {
         request.isIdempotent = head.method.isIdempotent
         request.bodyComplete = !head.isChunked && head.contentLength <= 0
         route()
-        switch request.kind {
-        case .read: try await handleRead()
-        case .write: try await handleWrite()
-        case .legacy, .new, .split: try await passThrough()
+        if head.wantsUpgrade, request.bodyComplete, request.kind != .write {
+            try await tunnel()
+        } else {
+            switch request.kind {
+            case .read: try await handleRead()
+            case .write: try await handleWrite()
+            case .legacy, .new, .split: try await passThrough()
+            }
         }
         finish()
     }

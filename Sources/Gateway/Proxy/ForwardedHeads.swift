@@ -9,6 +9,8 @@ enum RequestFraming {
     case length(Int)
     /// The body passes as it comes, with the client's own framing.
     case asReceived
+    /// No body, and the connection is to become a tunnel.
+    case upgrade
 }
 
 extension ClientSession {
@@ -28,9 +30,11 @@ extension ClientSession {
         }
         out.append(" HTTP/1.1\r\n")
         let passesFraming = if case .asReceived = framing { true } else { false }
+        let upgrades = if case .upgrade = framing { true } else { false }
         appendFields(head, p, to: out) { kind in
             switch kind {
-            case .connection, .hopByHop, .namedByConnection, .upgrade, .expect, .forwardedFor: true
+            case .connection, .hopByHop, .namedByConnection, .expect, .forwardedFor: true
+            case .upgrade: !upgrades
             case .contentLength, .transferEncoding, .trailer: !passesFraming
             default: false
             }
@@ -38,6 +42,7 @@ extension ClientSession {
         appendAdditions(head, p, out)
         switch framing {
         case .none, .asReceived: break
+        case .upgrade: out.append("Connection: Upgrade\r\n")
         case .length(let count):
             out.append("Content-Length: ")
             out.append(decimal: count)
@@ -68,8 +73,8 @@ extension ClientSession {
         }
         if !head.has(.requestID) {
             out.append("X-Request-Id: ")
-            out.append(hex: loop.random.next())
-            out.append(hex: loop.random.next())
+            out.append(hex: request.id.high)
+            out.append(hex: request.id.low)
             out.append("\r\n")
         }
     }
@@ -86,13 +91,15 @@ extension ClientSession {
         out.append(p + 8, head.firstLineEnd &- 8)
         appendFields(head, p, to: out) { kind in
             switch kind {
-            case .connection, .hopByHop, .namedByConnection, .upgrade, .cutover: true
-            case .transferEncoding, .contentLength, .trailer: dropsFraming
+            case .connection, .hopByHop, .namedByConnection, .cutover: true
+            case .upgrade: head.status != 101
+            case .contentLength: dropsFraming || head.status == 204
+            case .transferEncoding, .trailer: dropsFraming || head.status == 204 || head.status == 304
             default: false
             }
         }
         out.append(worker.answerTails.tail(side, reason))
-        appendConnection(out)
+        if head.status == 101 { out.append("Connection: Upgrade\r\n") } else { appendConnection(out) }
         out.append("\r\n")
     }
 }

@@ -23,6 +23,8 @@ struct RequestContext {
     var headInPlace = true
     /// The request's body has been taken in whole (or there is none).
     var bodyComplete = true
+    /// The request's id where the client sent none: the same towards both backends and in answers of the gateway's own.
+    var id: (high: UInt64, low: UInt64) = (0, 0)
     /// Status that the client was answered with; 0 before that.
     var answered = 0
     /// The backend that answered, for the metrics.

@@ -1,3 +1,4 @@
+import CLinux
 import Comparison
 import Configuration
 import HTTPWire
@@ -52,7 +53,8 @@ final class ShadowDesk: @unchecked Sendable {
         read.prepare(session, side, limit: settings.bodyMaxBytes)
         read.keep(
             user: session.worker.snapshot.identity.user(
-                session.client.head, session.client.input.readable, session.worker.identityScratch, wallSeconds: { 0 }))
+                session.client.head, session.client.input.readable, session.worker.identityScratch
+            ) { clinux_wall_milliseconds() / 1000 })
         inFlight += 1
         metrics.shadowInFlight(by: 1)
         return read

@@ -169,7 +169,7 @@ extension ClientSession {
                 write.sequence, user: write.submission.user, side.other, acceptedMilliseconds: write.acceptedMilliseconds)
         }
         coordinator.leave(write.sequence, side)
-        let answer = storedAnswer(of: upstream, servedBy: side)
+        let answer = StoredAnswer(of: upstream, servedBy: side, loop: loop)
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
         if isOutstanding { await deliverOther(write, side.other, status: upstream.head.status) }
@@ -226,7 +226,7 @@ extension ClientSession {
         write.legs[side.other].state = isUncertain ? .parked : .skipped
         if isUncertain { metrics.legParked(.new) }
         leaveLanes(write)
-        let answer = isFinal ? storedAnswer(of: upstream, servedBy: side) : nil
+        let answer = isFinal ? StoredAnswer(of: upstream, servedBy: side, loop: loop) : nil
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
         let intact: Bool
@@ -268,30 +268,11 @@ extension ClientSession {
 
     // MARK: Keeping the first answer
 
-    /// The lines of the answer that a repeat gets too; for the parsed head at the front of the input.
-    private func storedAnswer(of upstream: Connection, servedBy side: Side) -> StoredAnswer {
-        let lines = Buffer(pool: loop.blocks)
-        appendFields(upstream.head, upstream.input.readable, to: lines) { kind in
-            switch kind {
-            case .connection, .hopByHop, .namedByConnection, .upgrade, .cutover, .contentLength, .transferEncoding, .trailer,
-                .date, .setCookie:
-                true
-            default: false
-            }
-        }
-        return StoredAnswer(status: upstream.head.status, headerLines: Array(lines.bytes), body: [], servedBy: side)
-    }
-
     private func post(
         _ write: AcceptedWrite, servedBy side: Side, _ answer: StoredAnswer?, _ capture: AnswerCapture, revisionAccepted: Bool
     ) {
         var answer = answer
-        if capture.state == .complete {
-            answer?.body = Array(capture.body)
-        } else {
-            answer?.isBodyOmitted = true
-        }
-        capture.release()
+        answer?.take(capture)
         worker.coordinator.journal.post(
             .answered(write.sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: revisionAccepted))
     }

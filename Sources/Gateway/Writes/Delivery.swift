@@ -17,6 +17,8 @@ final class Delivery: @unchecked Sendable {
     /// After a restart: nobody was answered yet, so this leg's answer decides what becomes of the other one.
     var isAuthoritative: Bool
     var answeredStatus: Int?
+    /// What a repeat with the same key will get; for a delivery that decides (`isAuthoritative`).
+    var answer: StoredAnswer?
     /// The write has already been counted as conflicted.
     var isConflicted = false
     /// Called after the first attempt, whatever it came to.

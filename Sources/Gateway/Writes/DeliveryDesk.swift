@@ -105,7 +105,11 @@ final class DeliveryDesk: @unchecked Sendable {
         do throws(UpstreamFailure) {
             let upstream = try await pool.send(message, conditionals: keepsConditionals)
             outcome = .answered(status: upstream.head.status)
-            if try await !drain(upstream, pool) { outcome = .broken }
+            if delivery.isAuthoritative { delivery.answer = StoredAnswer(of: upstream, servedBy: pool.side, loop: loop) }
+            let body = delivery.isAuthoritative ? AnswerCapture(pool: loop.blocks) : nil
+            body?.reset(limit: StoredAnswer.bodyLimitBytes)
+            if try await !drain(upstream, pool, into: body) { outcome = .broken }
+            if let body { delivery.answer?.take(body) }
         } catch {
             outcome = LegOutcome(error)
         }
@@ -147,12 +151,16 @@ final class DeliveryDesk: @unchecked Sendable {
     }
 
     /// Reads the rest of an answer, which nobody wants, so that the connection can be used again.
-    private func drain(_ upstream: Connection, _ pool: UpstreamPool) async throws(UpstreamFailure) -> Bool {
+    private func drain(
+        _ upstream: Connection, _ pool: UpstreamPool, into capture: AnswerCapture?
+    ) async throws(UpstreamFailure) -> Bool {
         let head = upstream.head
+        capture?.begin(upstream.input.readable, head)
         var scanner = BodyScanner.response(head, toHead: false)
         upstream.input.consume(head.length)
         while true {
-            guard let used = scanner.scan(upstream.input.readable, upstream.input.count, payload: { _, _ in }) else {
+            guard let used = scanner.scan(upstream.input.readable, upstream.input.count, payload: { capture?.add($0, $1) })
+            else {
                 pool.discard(upstream)
                 return false
             }
@@ -164,6 +172,7 @@ final class DeliveryDesk: @unchecked Sendable {
                 return true
             }
         }
+        capture?.complete()
         pool.give(upstream, reusable: head.keepAlive && !scanner.endsWithConnection)
         return true
     }
@@ -262,7 +271,7 @@ final class DeliveryDesk: @unchecked Sendable {
     private func answered(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) {
         var legs = Legs(legacy: delivery.status, new: delivery.status)
         legs[delivery.side.other] = other
-        let answer = StoredAnswer(status: status, headerLines: [], body: [], servedBy: delivery.side)
+        let answer = delivery.answer ?? StoredAnswer(status: status, headerLines: [], body: [], servedBy: delivery.side)
         coordinator.journal.post(
             .answered(delivery.sequence, servedBy: delivery.side, legs: legs, answer: answer, revisionAccepted: accepted))
     }

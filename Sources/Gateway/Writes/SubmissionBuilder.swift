@@ -1,3 +1,4 @@
+import CLinux
 import Comparison
 import HTTPWire
 import Journal
@@ -17,7 +18,9 @@ extension ClientSession {
         let p = client.input.readable
         let snapshot = worker.snapshot
         let route = request.route >= 0 ? snapshot.compiledRoutes[request.route] : nil
-        var user = snapshot.identity.user(head, p, worker.identityScratch) { 0 }.map(\.text)
+        var user = snapshot.identity.user(head, p, worker.identityScratch) {
+            clinux_wall_milliseconds() / 1000
+        }.map(\.text)
         let found = try lookUp(route)
         if let named = found.user {
             user = named
@@ -31,7 +34,7 @@ extension ClientSession {
         let conditionalLines = Array(lines.bytes)
         let target = targetText(head, p)
         let method = String(decoding: UnsafeBufferPointer(start: p + head.leading, count: head.methodEnd - head.leading), as: UTF8.self)
-        let key = found.key ?? headerKey(head, p)
+        let key = headerKey(head, p) ?? found.key
         return Submission(
             user: user, records: found.records, idempotencyKey: key,
             outgoingKey: key ?? hexadecimal(loop.random.next()) + hexadecimal(loop.random.next()),

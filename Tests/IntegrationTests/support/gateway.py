@@ -78,25 +78,27 @@ class Gateway:
             stdout=subprocess.PIPE, stderr=log, env=environment, cwd=self.directory)
         log.close()
         self._lines, self._ready = [], threading.Event()
-        threading.Thread(target=self._follow, args=(self.process.stdout,), daemon=True).start()
+        arguments = (self.process.stdout, self._lines, self._ready)
+        threading.Thread(target=self._follow, args=arguments, daemon=True).start()
         if wait:
             self._wait_until_ready()
         return self
 
-    def _follow(self, stream):
+    def _follow(self, stream, lines, ready):
+        """Reads what one process prints; a process that was replaced must not speak for the new one."""
         with open(self.log_file, "ab") as log:
             for line in stream:
                 log.write(line)
                 log.flush()
                 text = line.decode(errors="replace").strip()
-                self._lines.append(text)
+                lines.append(text)
                 if match := re.fullmatch(r"cutover: listening on https?://.*:(\d+)", text):
                     self.port = int(match[1])
                 elif match := re.fullmatch(r"cutover: admin on https?://.*:(\d+)", text):
                     self.admin_port = int(match[1])
                 elif text == "cutover: ready":
-                    self._ready.set()
-        self._ready.set()
+                    ready.set()
+        ready.set()
 
     def _wait_until_ready(self):
         assert self._ready.wait(30), f"the gateway said nothing in 30 s\n{self.log()}"

@@ -1,0 +1,107 @@
+import Configuration
+import HTTPWire
+import Rollout
+import Telemetry
+
+extension ClientSession {
+    /// An upgrade (WebSocket): the user's side decides; when it agrees, bytes pass both ways until either end is done or
+    /// nothing has come from either for `timeouts.client_idle` (RFC 9110 §7.8).
+    func tunnel() async throws(SessionEnd) {
+        let pool = worker.pool(request.decision.side)
+        let upstream: Connection
+        do throws(UpstreamFailure) {
+            upstream = try await offerUpgrade(pool)
+        } catch {
+            if error == .clientGone { throw .gone }
+            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            return try await answer(.upstream(error))
+        }
+        pool.breaker.record(failed: upstream.head.status >= 500, now: loop.now)
+        guard upstream.head.status == 101 else {
+            if try await !relay(upstream, pool, reason: request.decision.reason, capture: nil) { throw .gone }
+            return
+        }
+        dropRequest()
+        request.answered = 101
+        request.keepAlive = false
+        appendAnswerHead(of: upstream, side: pool.side, reason: request.decision.reason, dropsFraming: false)
+        upstream.input.consume(upstream.head.length)
+        await passBothWays(upstream, idle: worker.snapshot.settings.timeouts.clientIdleMilliseconds)
+        pool.discard(upstream)
+    }
+
+    private func offerUpgrade(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
+        let upstream = try await pool.take(fresh: true)
+        appendRequestHead(to: upstream.output, pool: pool, framing: .upgrade)
+        client.partner = upstream
+        defer { client.partner = nil }
+        do throws(UpstreamFailure) {
+            do throws(IOFailure) { try await upstream.flush(timeout: pool.timeout) } catch { throw UpstreamFailure(error) }
+            try await awaitAnswer(upstream, pool, upgrades: true)
+            return upstream
+        } catch {
+            if error == .malformed { metrics.malformedResponse(pool.side.backend) }
+            pool.discard(upstream)
+            throw error
+        }
+    }
+
+    private func passBothWays(_ upstream: Connection, idle: Int64) async {
+        let client = client
+        do throws(IOFailure) { try await client.flush(timeout: idle) } catch { return }
+        let activity = Activity()
+        let way = Way(from: client, to: upstream, idle: idle, activity, loop)
+        Task.immediate(executorPreference: loop) { await way.pass() }
+        await Way(from: upstream, to: client, idle: idle, activity, loop).pass()
+        // The other way ends too: its connections are closed under it.
+        client.interrupt(.aborted)
+        await withUnsafeContinuation { way.whenDone($0) }
+    }
+}
+
+/// When anything last came through a tunnel, in loop milliseconds.
+private final class Activity {
+    var at: UInt64 = 0
+}
+
+/// One direction of a tunnel. Confined to its loop.
+private final class Way: @unchecked Sendable {
+    private let source: Connection
+    private let sink: Connection
+    private let idle: Int64
+    private let activity: Activity
+    private let loop: EventLoop
+    private var isDone = false
+    private var waiter: UnsafeContinuation<Void, Never>?
+
+    init(from source: Connection, to sink: Connection, idle: Int64, _ activity: Activity, _ loop: EventLoop) {
+        self.source = source
+        self.sink = sink
+        self.idle = idle
+        self.activity = activity
+        self.loop = loop
+    }
+
+    func pass() async {
+        do throws(IOFailure) {
+            while true {
+                if !source.input.isEmpty { try await sink.write(source.input, source.input.count, timeout: idle) }
+                do throws(IOFailure) {
+                    try await source.fill(timeout: idle)
+                    activity.at = loop.now
+                } catch {
+                    // Silence one way is no idleness while the other way talks.
+                    guard error == .timeout, loop.now < activity.at &+ UInt64(idle) else { throw error }
+                }
+            }
+        } catch {}
+        isDone = true
+        sink.interrupt(.aborted)
+        waiter?.resume()
+        waiter = nil
+    }
+
+    func whenDone(_ continuation: UnsafeContinuation<Void, Never>) {
+        if isDone { continuation.resume() } else { waiter = continuation }
+    }
+}

@@ -1,0 +1,93 @@
+import Glibc
+import Journal
+import Testing
+
+@testable import StoreSQLite
+
+@Suite struct Opening {
+    private let directory = TemporaryDirectory()
+
+    private func failure(_ path: String) -> JournalError.Kind? {
+        do throws(JournalError) {
+            _ = try SQLiteStore(directory: path)
+            return nil
+        } catch {
+            #expect(error.message.contains(path))
+            return error.kind
+        }
+    }
+
+    private func execute(_ sql: String) throws {
+        try SQLiteConnection(path: directory.path + "/journal.sqlite", readOnly: false).execute(sql)
+    }
+
+    @Test func aFreshDirectoryIsCreatedForItsOwnerOnly() throws {
+        let path = directory.path + "/data"
+        do {
+            let store = try SQLiteStore(directory: path)
+            _ = try store.said(submission())
+            for name in ["", "/journal.sqlite", "/journal.sqlite-wal", "/lock"] {
+                var status = stat()
+                #expect(stat(path + name, &status) == 0)
+                #expect(status.st_mode & 0o077 == 0, "\(name) is open to others")
+            }
+            let connection = store.connection
+            #expect(try connection.integer("PRAGMA synchronous") == 2)
+            #expect(try connection.integer("PRAGMA application_id") == Schema.applicationID)
+            #expect(try connection.integer("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'") == 1)
+        }
+        for name in ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "lock"] { unlink(path + "/" + name) }
+        rmdir(path)
+    }
+
+    @Test func aMissingParentIsNamed() {
+        #expect(failure(directory.path + "/missing/data") == .cannotOpen)
+    }
+
+    @Test func aSecondUserOfTheDirectoryIsRefusedUntilTheFirstIsGone() throws {
+        do {
+            let first = try SQLiteStore(directory: directory.path)
+            #expect(failure(directory.path) == .inUse)
+            _ = try first.said(submission())
+        }
+        #expect(failure(directory.path) == nil)
+    }
+
+    @Test func whatIsNoDatabaseIsRefusedAndLeftAsItIs() {
+        let garbage = [UInt8](repeating: 0x41, count: 8_192)
+        write(garbage, to: directory.path + "/journal.sqlite")
+        #expect(failure(directory.path) == .damaged)
+        #expect(readFile(directory.path + "/journal.sqlite") == garbage)
+    }
+
+    @Test func aDamagedJournalIsRefusedAndLeftAsItIs() throws {
+        do { _ = try SQLiteStore(directory: directory.path).said(submission()) }
+        var bytes = readFile(directory.path + "/journal.sqlite")
+        #expect(bytes.count > 4_096)
+        // The root page of the schema: its header is nonsense from here on.
+        for index in 100..<4_096 { bytes[index] = 0xFF }
+        write(bytes, to: directory.path + "/journal.sqlite")
+        #expect(failure(directory.path) == .damaged)
+        #expect(readFile(directory.path + "/journal.sqlite") == bytes)
+    }
+
+    @Test func theDatabaseOfAnotherProgramIsRefusedAndLeftAsItIs() throws {
+        try execute("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+        let before = readFile(directory.path + "/journal.sqlite")
+        #expect(failure(directory.path) == .foreign)
+        #expect(readFile(directory.path + "/journal.sqlite") == before)
+    }
+
+    @Test func aLaterSchemaIsRefusedAndLeftAsItIs() throws {
+        do { _ = try SQLiteStore(directory: directory.path) }
+        try execute("PRAGMA user_version = 999")
+        let before = readFile(directory.path + "/journal.sqlite")
+        #expect(failure(directory.path) == .newerSchema)
+        #expect(readFile(directory.path + "/journal.sqlite") == before)
+    }
+
+    @Test func anEmptyFileIsAFreshStart() throws {
+        write([], to: directory.path + "/journal.sqlite")
+        #expect(try SQLiteStore(directory: directory.path).said(submission()) == ["accepted 1"])
+    }
+}

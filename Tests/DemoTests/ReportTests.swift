@@ -41,20 +41,30 @@ private func goodReport() -> DemoReport {
     #expect(goodReport().isAsPromised)
 }
 
-@Test(arguments: [
-    { @Sendable (report: inout DemoReport) in report.clientErrors = 1 },
-    { report in report.parkedLegs = 1 },
-    { report in report.outage = nil },
-    { report in report.comparison = nil },
-    { report in report.comparison?.different = 1 },
-    { report in report.comparison?.lost = 1 },
-    { report in report.secondDevice?.status = 200 },
-    { report in report.secondDevice?.currentRevision = 7 },
-    { report in report.secondDevice?.retriedStatus = 409 },
-    { report in report.rollback?.toPercent = 50 },
-])
-func oneBrokenPromiseIsEnough(breaking: @Sendable (inout DemoReport) -> Void) {
+enum BrokenPromise: CaseIterable {
+    case clientError, parkedLeg, noOutage, noComparison, difference, lostWrite, acceptedStaleWrite, wrongRevision,
+        refusedRefresh
+    case notRolledBack
+
+    func apply(to report: inout DemoReport) {
+        switch self {
+        case .clientError: report.clientErrors = 1
+        case .parkedLeg: report.parkedLegs = 1
+        case .noOutage: report.outage = nil
+        case .noComparison: report.comparison = nil
+        case .difference: report.comparison?.different = 1
+        case .lostWrite: report.comparison?.lost = 1
+        case .acceptedStaleWrite: report.secondDevice?.status = 200
+        case .wrongRevision: report.secondDevice?.currentRevision = 7
+        case .refusedRefresh: report.secondDevice?.retriedStatus = 409
+        case .notRolledBack: report.rollback?.toPercent = 50
+        }
+    }
+}
+
+@Test(arguments: BrokenPromise.allCases)
+func oneBrokenPromiseIsEnough(broken: BrokenPromise) {
     var report = goodReport()
-    breaking(&report)
+    broken.apply(to: &report)
     #expect(!report.isAsPromised)
 }

@@ -1,11 +1,11 @@
 extension Narrator {
-    func opening(_ stage: Stage, users: Int, records: Int, rate: Int, windowSeconds: Int) {
+    func opening(_ scenery: Scenery, users: Int, records: Int, rate: Int, windowSeconds: Int) {
         line(coloured("A service moves from its legacy backend to a new one.", .bold))
         line()
-        line("  legacy   \(stage.legacy.url)  \(grouped(records)) records on SQLite")
-        line("  new      \(stage.new.url)  the same records, as a backfill would leave them")
-        line("  gateway  \(stage.gatewayURL)  one journal for both, in \(stage.directory)/data")
-        line("  admin    \(stage.adminURL)")
+        line("  legacy   \(scenery.legacy.url)  \(grouped(records)) records on SQLite")
+        line("  new      \(scenery.new.url)  the same records, as a backfill would leave them")
+        line("  gateway  \(scenery.gatewayURL)  one journal for both, in \(scenery.directory)/data")
+        line("  admin    \(scenery.adminURL)")
         line(
             "  clients  \(grouped(users)) users, \(counted(Traffic.threads, "connection")), up to \(grouped(rate)) requests a second:"
         )
@@ -91,18 +91,20 @@ extension Narrator {
         line("  \(mark) \(finding)\(gap)  \(coloured(detail, .dim))")
     }
 
-    func whereNext(_ stage: Stage, stays: Bool) {
+    func whereNext(_ scenery: Scenery, stays: Bool) {
         line()
         if stays {
             line("Everything goes on until you press Ctrl-C. Where to look:")
-            line("  operators' page  \(stage.adminURL)/")
-            line("  metrics          \(stage.adminURL)/metrics")
-            line("  command line     cutover status --admin \(stage.adminURL)")
-            line("                   cutover explain \(SecondDevice.user) --admin \(stage.adminURL)")
-            line("                   cutover set-percent 25 --admin \(stage.adminURL) --data \(stage.directory)/data")
+            line("  operators' page  \(scenery.adminURL)/")
+            line("  metrics          \(scenery.adminURL)/metrics")
+            line("  command line     cutover status --admin \(scenery.adminURL)")
+            line("                   cutover explain \(SecondDevice.user) --admin \(scenery.adminURL)")
+            line(
+                "                   cutover set-percent 25 --admin \(scenery.adminURL) --data \(scenery.directory)/data"
+            )
         } else {
             line("Where to look next:")
-            line("  cutover demo --stay    keeps all of it running, with the operators' page at \(stage.adminURL)/")
+            line("  cutover demo --stay    keeps all of it running, with the operators' page at \(scenery.adminURL)/")
             line("  cutover serve --help   the gateway in front of your own backends")
             line("  docs/configuration.md  every key of the configuration and the plan")
             line("  rollout/staged.yaml    the plan to start from")

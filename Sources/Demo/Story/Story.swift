@@ -5,7 +5,7 @@ internal import Synchronization
 final class Story {
     private let options: DemoOptions
     private let narrator: Narrator
-    private let stage: Stage
+    private let scenery: Scenery
     private let operations: Operator
     private let tally = Tally()
     private let run: String
@@ -25,19 +25,19 @@ final class Story {
         users = histories.map { SampleUser(id: $0.0, history: $0.1) }
         let history = histories.flatMap(\.1) + [SecondDevice.history()]
         narrator.progress("starting backends and gateway")
-        stage = try Stage(directory: directory, history: history, windowSeconds: options.windowSeconds)
-        operations = try Operator(url: stage.adminURL, token: stage.adminToken)
+        scenery = try Scenery(directory: directory, history: history, windowSeconds: options.windowSeconds)
+        operations = try Operator(url: scenery.adminURL, token: scenery.adminToken)
         report.users = options.users
-        report.adminURL = stage.adminURL
+        report.adminURL = scenery.adminURL
         narrator.opening(
-            stage, users: options.users, records: history.count, rate: rate, windowSeconds: options.windowSeconds)
+            scenery, users: options.users, records: history.count, rate: rate, windowSeconds: options.windowSeconds)
     }
 
     /// Ends everything.
     func finish() {
         _ = traffic?.stop()
         narrator.progress("stopping")
-        stage.stop()
+        scenery.stop()
         narrator.clearProgress()
     }
 
@@ -49,7 +49,7 @@ final class Story {
         try watch("shadow")
         try watch("canary")
         try watch("early") { () throws(DemoFailure) in
-            report.secondDevice = try SecondDevice.play(SyncClient(url: stage.gatewayURL), run: run)
+            report.secondDevice = try SecondDevice.play(SyncClient(url: scenery.gatewayURL), run: run)
         }
         report.secondDevice.map(narrator.secondDevice)
         try watch("half")
@@ -64,7 +64,7 @@ final class Story {
 
     /// Goes on with quiet traffic until Ctrl-C.
     func stay() throws(DemoFailure) {
-        narrator.whereNext(stage, stays: options.stays)
+        narrator.whereNext(scenery, stays: options.stays)
         guard options.stays else { return }
         traffic = try startTraffic(seed: 2)
         while !Interruption.isWanted {
@@ -76,7 +76,8 @@ final class Story {
     }
 
     private func startTraffic(seed: UInt64) throws(DemoFailure) -> Traffic {
-        try Traffic(users: users, gateway: stage.gatewayURL, tally: tally, rate: rate, run: "\(run)\(seed)", seed: seed)
+        try Traffic(
+            users: users, gateway: scenery.gatewayURL, tally: tally, rate: rate, run: "\(run)\(seed)", seed: seed)
     }
 
     /// Steps to a stage and looks at it for a while; `event` happens half-way.
@@ -127,7 +128,7 @@ final class Story {
     private func outage() throws(DemoFailure) {
         let mark = try mark()
         let stopped = clinux_monotonic_nanoseconds()
-        stage.new.stop()
+        scenery.new.stop()
         var peak = 0
         while seconds(since: stopped) < options.outageSeconds {
             try wait(0.2, "new is stopped")
@@ -136,7 +137,7 @@ final class Story {
         let row = try row("outage", since: mark)
         report.stages.append(row)
         narrator.stage(row, users: report.users)
-        try stage.new.start()
+        try scenery.new.start()
         let back = clinux_monotonic_nanoseconds()
         let away = Double(back - stopped) / 1e9
         // Under load there is always some leg under way: what counts is that none is older than new's return.
@@ -186,7 +187,7 @@ final class Story {
             status = try operations.status()
         }
         narrator.progress("comparing both backends record by record")
-        var comparison = try RecordComparison(legacy: stage.legacy.url, new: stage.new.url)
+        var comparison = try RecordComparison(legacy: scenery.legacy.url, new: scenery.new.url)
         for user in users { try comparison.compare(user.id, known: user.records) }
         try comparison.compare(SecondDevice.user, known: [])
         report.comparison = comparison.report

@@ -6,7 +6,7 @@ internal import Gateway
 internal import Glibc
 
 /// Everything that runs during the demo: both backends, and the gateway in this process on the embedded store.
-final class Stage {
+final class Scenery {
     let legacy: SampleBackend
     let new: SampleBackend
     /// Where clients and operators find the gateway.
@@ -30,9 +30,9 @@ final class Stage {
         do throws(StoreFailure) {
             legacy = try SampleBackend(
                 path: "\(directory)/legacy.sqlite", dialect: .ornate,
-                latencyMilliseconds: Stage.legacyLatencyMilliseconds)
+                latencyMilliseconds: Scenery.legacyLatencyMilliseconds)
             new = try SampleBackend(
-                path: "\(directory)/new.sqlite", dialect: .compact, latencyMilliseconds: Stage.newLatencyMilliseconds)
+                path: "\(directory)/new.sqlite", dialect: .compact, latencyMilliseconds: Scenery.newLatencyMilliseconds)
             try legacy.seed(history)
             try new.seed(history)
         } catch {
@@ -44,7 +44,7 @@ final class Stage {
         let file = "\(directory)/cutover.yaml"
         try writeFile(file, demoConfiguration(admin: admin, legacy: legacy.url, new: new.url))
         try writeFile("\(directory)/plan.yaml", demoPlan(windowSeconds: windowSeconds))
-        let settings = try Stage.load(file)
+        let settings = try Scenery.load(file)
         do throws(ServerError) {
             server = try GatewayServer(settings: settings) { ConfigurationLoader.load(file: file) }
             let (ports, adminPort) = try server.start()

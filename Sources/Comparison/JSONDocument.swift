@@ -1,13 +1,13 @@
 /// A JSON value inside a document: what it is, and where.
-package struct JSONValue: Sendable, Hashable {
+@usableFromInline @frozen package struct JSONValue: Sendable, Hashable {
     /// The six things that a JSON value can be.
-    package enum Kind: Sendable, Hashable {
+    @usableFromInline @frozen package enum Kind: Sendable, Hashable {
         case null, bool, number, string, array, object
     }
 
-    package let kind: Kind
+    @usableFromInline package let kind: Kind
     /// Where it stands in the document's bytes, quotes or brackets included.
-    package let range: Range<Int>
+    @usableFromInline package let range: Range<Int>
 }
 
 /// Look-ups in a JSON document without building a tree of it.

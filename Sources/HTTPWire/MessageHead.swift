@@ -109,9 +109,12 @@ package final class MessageHead {
         state.pointee.kinds & kind.bit != 0
     }
 
-    /// The first field of this kind.
-    @inlinable package func firstField(kind: FieldKind) -> Field? {
-        guard has(kind) else { return nil }
+    /// The first field of this kind. That there is none is seen in the caller, without a call.
+    @inlinable @inline(__always)
+    package func firstField(kind: FieldKind) -> Field? { has(kind) ? search(for: kind) : nil }
+
+    @usableFromInline
+    func search(for kind: FieldKind) -> Field? {
         let fields = state.pointee.fields
         for index in 0..<state.pointee.fieldCount where fields[index].kind == kind { return fields[index] }
         return nil

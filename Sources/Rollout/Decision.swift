@@ -32,7 +32,7 @@
 /// The side of a user right now, and why.
 @usableFromInline @frozen package struct Decision: Sendable, Equatable {
     /// How long a user goes on reading new after the side has moved back to legacy.
-    package static let drainLimitMilliseconds: Int64 = 5000
+    @inlinable package static var drainLimitMilliseconds: Int64 { 5000 }
 
     @usableFromInline package let side: Side
     @usableFromInline package let reason: Reason

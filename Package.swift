@@ -78,6 +78,7 @@ let package = Package(
             ["Gateway", "Configuration", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry", "COpenSSL", "CLinux"]),
         tests("ControlPlaneTests", ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
         tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
+        tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),
     ],
     cLanguageStandard: .c11

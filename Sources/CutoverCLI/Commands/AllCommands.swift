@@ -16,8 +16,13 @@ let serveCommand = Command(
 
 let demoCommand = Command(
     "demo", "Walk a whole rollout with two sample backends and real traffic",
+    details: """
+        Nothing outside a temporary directory is touched, and no other service is needed. It ends with 1 when anything \
+        was not as promised: a client error, a record that differs, a lost write.
+        """,
+    flags: demoFlags,
     example: """
-        $ cutover demo
+        $ cutover demo --fast
         """,
     run: demo)
 

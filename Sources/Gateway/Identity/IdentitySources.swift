@@ -31,6 +31,8 @@ package struct IdentitySources: Sendable {
     }
     private let sources: [Source]
     private let anonymousHeader: [UInt8]?
+    /// Name of the header that comes first; empty where another source does. The common case, without touching the list.
+    private let leadingHeader: [UInt8]
 
     /// - Throws: when a key file of a JWT source cannot be used; the text says which and why.
     package init(_ settings: UserSettings) throws(IdentityError) {
@@ -49,6 +51,7 @@ package struct IdentitySources: Sendable {
             }
         }
         self.sources = sources
+        if case .header(let name)? = sources.first { leadingHeader = name } else { leadingHeader = [] }
         anonymousHeader =
             switch settings.anonymous {
             case .legacy: nil
@@ -58,6 +61,10 @@ package struct IdentitySources: Sendable {
 
     /// The first source that yields an id which is not blank; else the header that anonymous requests are split by.
     func user(_ head: MessageHead, _ p: UnsafePointer<UInt8>, _ scratch: IdentityScratch, wallSeconds: () -> Int64) -> UserID? {
+        if !leadingHeader.isEmpty, let field = head.firstField(named: leadingHeader, in: p) {
+            let id = value(field, p)
+            if !Bucketing.isAnonymous(id.base, id.count) { return id }
+        }
         for source in sources {
             if let id = id(source, head, p, scratch, wallSeconds), !Bucketing.isAnonymous(id.base, id.count) { return id }
         }

@@ -132,7 +132,7 @@ final class Buffer {
         bytes.withUnsafeBufferPointer { if let p = $0.baseAddress { append(p, $0.count) } }
     }
 
-    func append(_ string: String) {
+    func append(text string: String) {
         var string = string
         string.withUTF8 { if let p = $0.baseAddress { append(p, $0.count) } }
     }
@@ -164,14 +164,21 @@ final class Buffer {
     /// Sixteen lower-case hexadecimal digits.
     func append(hex value: UInt64) {
         reserve(16)
-        var shift: UInt64 = 64
-        var i = end
-        while shift > 0 {
-            shift &-= 4
-            let digit = UInt8(truncatingIfNeeded: (value >> shift) & 15)
-            base[i] = digit < 10 ? 48 &+ digit : 87 &+ digit
-            i &+= 1
-        }
+        let raw = UnsafeMutableRawPointer(base + end)
+        raw.storeBytes(of: Buffer.digits(of: UInt32(truncatingIfNeeded: value >> 32)).bigEndian, as: UInt64.self)
+        raw.storeBytes(of: Buffer.digits(of: UInt32(truncatingIfNeeded: value)).bigEndian, toByteOffset: 8, as: UInt64.self)
         end &+= 16
+    }
+
+    /// The eight hexadecimal digits of a word, most significant first, worked out side by side in one register.
+    @inline(__always)
+    private static func digits(of word: UInt32) -> UInt64 {
+        var x = UInt64(word)
+        x = (x | x << 16) & 0x0000_ffff_0000_ffff
+        x = (x | x << 8) & 0x00ff_00ff_00ff_00ff
+        x = (x | x << 4) & 0x0f0f_0f0f_0f0f_0f0f
+        // 1 in every byte that holds ten or more, which are letters.
+        let letters = ((x &+ 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
+        return x &+ 0x3030_3030_3030_3030 &+ letters &* 39
     }
 }

@@ -121,12 +121,22 @@ final class Connection: Channel {
         }
     }
 
-    /// Waits until the peer has sent something, without holding memory for it meanwhile.
+    /// Waits until the peer has sent something. After a second of silence it holds no memory for that any more.
     @inline(__always)
     func waitReadable(timeout: Int64) async throws(IOFailure) {
         if canRead { return }
+        loop.setDeadline(self, min(timeout, 1000))
+        await withUnsafeContinuation { reader = $0 }
+        deadline = 0
+        guard let failure = takeInterruption() else { return }
+        guard failure == .timeout, timeout > 1000 else { throw failure }
+        try await waitReadableForLong(timeout: timeout - 1000)
+    }
+
+    private func waitReadableForLong(timeout: Int64) async throws(IOFailure) {
         input.releaseIfEmpty()
         output.releaseIfEmpty()
+        if canRead { return }
         loop.setDeadline(self, timeout)
         await withUnsafeContinuation { reader = $0 }
         deadline = 0

@@ -26,12 +26,12 @@ extension ClientSession {
             out.append("\r\n")
         }
         out.append("X-Request-Id: ")
-        out.append(id)
+        out.append(text: id)
         out.append("\r\nVia: 1.1 cutover\r\n")
         if case .upstream = own { appendExposed(out) }
         appendConnection(out)
         out.append("\r\n")
-        if !request.isHead { out.append(text) }
+        if !request.isHead { out.append(text: text) }
         try await sendOwn(own.status)
     }
 
@@ -49,7 +49,7 @@ extension ClientSession {
         out.append(decimal: stored.body.count)
         out.append("\r\nIdempotent-Replayed: true\r\n")
         request.decision = Decision(side: stored.servedBy, reason: request.decision.reason)
-        out.append(worker.answerTails.tail(stored.servedBy, request.decision.reason))
+        worker.answerTails.append(stored.servedBy, request.decision.reason, to: out)
         appendConnection(out)
         out.append("\r\n")
         out.append(stored.body)

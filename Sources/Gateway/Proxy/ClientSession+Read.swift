@@ -1,3 +1,4 @@
+import CLinux
 import Configuration
 import HTTPWire
 import Rollout
@@ -63,6 +64,7 @@ extension ClientSession {
     /// Legacy answers after all.
     private func fallBack(_ reason: FallbackReason) async throws(SessionEnd) {
         let pool = worker.legacy
+        await legacyCatchesUp()
         let upstream: Connection
         do throws(UpstreamFailure) {
             upstream = try await exchange(pool)
@@ -79,6 +81,23 @@ extension ClientSession {
         let intact = try await relay(upstream, pool, reason: reason.reason, capture: nil)
         metrics.read(.legacy, failed: !intact || status >= 500)
         if !intact { throw .gone }
+    }
+
+    /// What new had acknowledged may still be on its way to legacy: the read waits for it, as long as a user whose side
+    /// moves back would (contract §5), so that nobody reads older than what they were told.
+    private func legacyCatchesUp() async {
+        let coordinator = worker.coordinator
+        guard coordinator.mayHaveOutstanding(.legacy),
+            let user = worker.snapshot.identity.user(
+                client.head, client.input.readable, worker.identityScratch, wallSeconds: { clinux_wall_milliseconds() / 1000 })
+        else { return }
+        // A copy: the id may lie in memory that other requests of this loop use meanwhile.
+        let name = user.text
+        let deadline = loop.now &+ UInt64(Decision.drainLimitMilliseconds)
+        while coordinator.hasOutstanding(user: name, .legacy) {
+            guard loop.now < deadline, !client.hungUp else { return metrics.staleRead() }
+            await loop.sleep(2)
+        }
     }
 
     private func fallbackReason(status: Int) -> FallbackReason? {

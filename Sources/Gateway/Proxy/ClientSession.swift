@@ -13,7 +13,8 @@ enum SessionEnd: Error {
 
 /// One client connection, from its first byte to its last. Confined to its loop.
 final class ClientSession {
-    let worker: Worker
+    /// Outlives every session of its loop.
+    unowned(unsafe) let worker: Worker
     let client: Connection
     /// The request's body, where it is taken in whole.
     let body: Buffer

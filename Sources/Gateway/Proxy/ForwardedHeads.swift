@@ -21,7 +21,7 @@ extension ClientSession {
         let p = client.input.readable
         out.reserve(head.length &+ 512)
         out.append(p + head.leading, head.methodEnd &- head.leading &+ 1)
-        if !pool.pathPrefix.isEmpty { out.append(pool.pathPrefix) }
+        if pool.hasPathPrefix { out.append(pool.pathPrefix) }
         if head.isAbsoluteForm {
             if head.pathEnd == head.pathStart { out.append(byte: 0x2f) }
             out.append(p + head.pathStart, head.targetEnd &- head.pathStart)
@@ -98,7 +98,7 @@ extension ClientSession {
             default: false
             }
         }
-        out.append(worker.answerTails.tail(side, reason))
+        worker.answerTails.append(side, reason, to: out)
         if head.status == 101 { out.append("Connection: Upgrade\r\n") } else { appendConnection(out) }
         out.append("\r\n")
     }

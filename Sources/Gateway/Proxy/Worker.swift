@@ -175,24 +175,37 @@ extension WireLimits {
     }
 }
 
-/// The last lines of every proxied head, made once for each side and reason.
-struct AnswerTails {
-    private let tails: [[UInt8]]
+/// The last lines of every proxied head, made once for each side and reason. Immutable; lives on one loop.
+final class AnswerTails {
+    private let bytes: UnsafeMutablePointer<UInt8>
+    private let ends: UnsafeMutablePointer<Int>
 
     init(exposed: Bool) {
-        var tails: [[UInt8]] = []
+        var all: [UInt8] = []
+        var offsets = [0]
         for side in Side.allCases {
             for reason in Reason.allCases {
-                var text = "Via: 1.1 cutover\r\n"
-                if exposed { text += "Cutover-Backend: \(side.name)\r\nCutover-Reason: \(reason.name)\r\n" }
-                tails.append(Array(text.utf8))
+                all += Array("Via: 1.1 cutover\r\n".utf8)
+                if exposed { all += Array("Cutover-Backend: \(side.name)\r\nCutover-Reason: \(reason.name)\r\n".utf8) }
+                offsets.append(all.count)
             }
         }
-        self.tails = tails
+        bytes = .allocate(capacity: all.count)
+        bytes.initialize(from: all, count: all.count)
+        ends = .allocate(capacity: offsets.count)
+        ends.initialize(from: offsets, count: offsets.count)
+    }
+
+    deinit {
+        bytes.deallocate()
+        ends.deallocate()
     }
 
     @inline(__always)
-    func tail(_ side: Side, _ reason: Reason) -> [UInt8] {
-        tails[Int(side.rawValue) &* Reason.allCases.count &+ Int(reason.rawValue)]
+    func append(_ side: Side, _ reason: Reason, to out: Buffer) {
+        let index = Int(side.rawValue) &* AnswerTails.reasonCount &+ Int(reason.rawValue)
+        out.append(bytes + ends[index], ends[index &+ 1] &- ends[index])
     }
+
+    private static let reasonCount = Reason.allCases.count
 }

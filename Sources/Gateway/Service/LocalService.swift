@@ -61,7 +61,7 @@ package final class ServiceStream: @unchecked Sendable {
 
     /// False when the client is gone.
     package func send(_ text: String) async -> Bool {
-        connection.output.append(text)
+        connection.output.append(text: text)
         do throws(IOFailure) { try await connection.flush(timeout: 10_000) } catch { return false }
         return !connection.hungUp
     }

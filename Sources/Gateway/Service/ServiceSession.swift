@@ -101,7 +101,7 @@ final class ServiceSession {
         out.append(byte: 32)
         out.append(StatusText.reason(response.status))
         out.append("\r\n")
-        for (name, value) in response.headers { out.append("\(name): \(value)\r\n") }
+        for (name, value) in response.headers { out.append(text: "\(name): \(value)\r\n") }
         if let stream = response.stream {
             out.append("Connection: close\r\n\r\n")
             try await connection.flush(timeout: 10_000)

@@ -19,6 +19,7 @@ final class UpstreamPool {
     private let connectTimeout: Int64
     let timeout: Int64
     let pathPrefix: [UInt8]
+    let hasPathPrefix: Bool
 
     private var idle: [Connection] = []
     private var open = 0
@@ -38,6 +39,7 @@ final class UpstreamPool {
         connectTimeout = settings.connectTimeoutMilliseconds
         timeout = settings.timeoutMilliseconds
         pathPrefix = Array(settings.pathPrefix.utf8)
+        hasPathPrefix = !settings.pathPrefix.isEmpty
         // A backend's head may be larger than what clients may send; its body is streamed.
         wireLimits = WireLimits(targetBytes: 8192, headerLineBytes: 64 * 1024, headerBytes: 256 * 1024, headerLines: 1000)
     }
@@ -122,8 +124,6 @@ final class UpstreamPool {
         guard reusable, connection.isOpen, connection.input.isEmpty, connection.output.isEmpty, !connection.hungUp else {
             return discard(connection)
         }
-        connection.input.releaseIfEmpty()
-        connection.output.releaseIfEmpty()
         connection.isIdle = true
         idle.append(connection)
         loop.setDeadline(connection, UpstreamPool.idleMilliseconds)

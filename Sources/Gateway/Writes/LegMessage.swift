@@ -13,15 +13,15 @@ struct LegMessage: Sendable {
     /// - Parameter conditionals: If-Match and its like go along: on the authoritative leg, or where the route keeps them.
     func append(to out: Buffer, pathPrefix: [UInt8], conditionals: Bool) {
         out.reserve(submission.headerLines.count &+ submission.body.count &+ submission.target.utf8.count &+ 256)
-        out.append(submission.method)
+        out.append(text: submission.method)
         out.append(byte: 32)
         if !pathPrefix.isEmpty { out.append(pathPrefix) }
-        out.append(submission.target)
+        out.append(text: submission.target)
         out.append(" HTTP/1.1\r\n")
         out.append(submission.headerLines)
         if conditionals { out.append(submission.conditionalLines) }
         out.append("Idempotency-Key: ")
-        out.append(submission.outgoingKey)
+        out.append(text: submission.outgoingKey)
         out.append("\r\n\r\n")
         out.append(submission.body)
     }

@@ -110,6 +110,11 @@ package final class WriteCoordinator: Sendable {
         return tables.withLock { $0.outstanding.count(user: text, side) > 0 }
     }
 
+    func hasOutstanding(user: String, _ side: Side) -> Bool {
+        guard mayHaveOutstanding(side) else { return false }
+        return tables.withLock { $0.outstanding.count(user: user, side) > 0 }
+    }
+
     func hasOutstanding(_ user: UserID) -> Bool { hasOutstanding(user, .legacy) || hasOutstanding(user, .new) }
 
     /// For metrics and `status`: legs outstanding, and when the oldest was accepted (milliseconds since 1970).

@@ -39,7 +39,9 @@ package struct AdminTokens: Sendable {
             guard token.count >= 16 else { throw TokenError(text: "\(path) holds no token of at least 16 characters") }
             return Array(token)
         }
-        guard existing == -ENOENT else { throw TokenError(text: "cannot read \(path): \(String(cString: strerror(-existing)))") }
+        guard existing == -ENOENT else {
+            throw TokenError(text: "cannot read \(path): \(String(cString: strerror(-existing)))")
+        }
         return try make(path)
     }
 

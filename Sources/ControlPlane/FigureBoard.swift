@@ -40,7 +40,8 @@ package final class FigureBoard: Sendable {
         let cumulative = snapshot()
         window.withLock {
             $0 = SlidingWindow(
-                window: UInt64(windowSeconds) * 1_000_000_000, now: clinux_monotonic_nanoseconds(), cumulative: cumulative)
+                window: UInt64(windowSeconds) * 1_000_000_000, now: clinux_monotonic_nanoseconds(),
+                cumulative: cumulative)
         }
     }
 }

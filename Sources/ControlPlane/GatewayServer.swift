@@ -32,7 +32,9 @@ package final class GatewayServer: Sendable {
         loader = reload
         clinux_raise_descriptor_limit()
         let identity: IdentitySources
-        do throws(IdentityError) { identity = try IdentitySources(settings.user) } catch { throw ServerError(text: error.text) }
+        do throws(IdentityError) { identity = try IdentitySources(settings.user) } catch {
+            throw ServerError(text: error.text)
+        }
         do throws(JournalError) {
             journal = try SQLiteJournal(directory: settings.dataDirectory, retention: GatewayServer.retention(settings))
         } catch {
@@ -50,7 +52,8 @@ package final class GatewayServer: Sendable {
                 let stored = try await journal.read { reader throws(JournalError) in try reader.loadRollout() }
                 let pins = try await journal.read { reader throws(JournalError) in try reader.pins() }
                 let controller = RolloutController(
-                    settings: settings, identity: identity, stored: stored, pins: pins, journal: journal, metrics: control)
+                    settings: settings, identity: identity, stored: stored, pins: pins, journal: journal,
+                    metrics: control)
                 return .success((controller, await controller.snapshot))
             } catch {
                 return .failure(ServerError(text: error.message))
@@ -134,7 +137,9 @@ package final class GatewayServer: Sendable {
         let isDrained = dataPlane.drain(milliseconds: settings.timeouts.drainMilliseconds)
         if !isDrained { logLine("drain: some clients were not done in time and are cut off") }
         let isKept = journal.close()
-        if !isKept { logLine("drain: the store did not take everything; what is missing is sent again after the next start") }
+        if !isKept {
+            logLine("drain: the store did not take everything; what is missing is sent again after the next start")
+        }
         admin.withLock { $0 }?.stop()
         return isDrained && isKept
     }
@@ -163,7 +168,9 @@ package final class GatewayServer: Sendable {
         do throws(IdentityError) { identity = try IdentitySources(fresh.user) } catch { return .invalid([error.text]) }
         let outcome = await controller.reload(fresh, identity, origin)
         journal.writer.setRetention(GatewayServer.retention(fresh))
-        if fresh.plan?.windowSeconds != old.plan?.windowSeconds { board.restart(windowSeconds: fresh.plan?.windowSeconds ?? 300) }
+        if fresh.plan?.windowSeconds != old.plan?.windowSeconds {
+            board.restart(windowSeconds: fresh.plan?.windowSeconds ?? 300)
+        }
         return .done(outcome)
     }
 }

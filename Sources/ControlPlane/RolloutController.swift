@@ -92,10 +92,13 @@ package actor RolloutController {
         switch machine.apply(command, to: state, atMilliseconds: clinux_wall_milliseconds(), gates: gates) {
         case .refused(let reasons): return .refused(reasons)
         case .unchanged(let same, let warnings):
-            return .done(before: rolloutJSON(before), after: rolloutJSON(same), warnings: warnings, generation: same.generation)
+            return .done(
+                before: rolloutJSON(before), after: rolloutJSON(same), warnings: warnings, generation: same.generation)
         case .changed(let next, let warnings):
             if origin.isDryRun {
-                return .done(before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings, generation: before.generation)
+                return .done(
+                    before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings,
+                    generation: before.generation)
             }
             return await change(to: next, command, warnings, origin)
         }
@@ -133,7 +136,8 @@ package actor RolloutController {
             warnings.append("in force, but not durable: \(error.message)")
         }
         if !isRollback { publish() }
-        return .done(before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings, generation: next.generation)
+        return .done(
+            before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings, generation: next.generation)
     }
 
     /// Pins a user to a side, or (`nil`) lets the percent decide again.
@@ -151,7 +155,9 @@ package actor RolloutController {
                 try await journal.write { store throws(JournalError) in try store.setPin(pin, event: event) }
                 pins[user] = pin
             } else {
-                _ = try await journal.write { store throws(JournalError) in try store.removePin(user: user, event: event) }
+                _ = try await journal.write { store throws(JournalError) in
+                    try store.removePin(user: user, event: event)
+                }
                 pins[user] = nil
             }
         } catch {
@@ -163,7 +169,9 @@ package actor RolloutController {
     }
 
     /// Takes over a configuration that has been validated.
-    package func reload(_ settings: Settings, _ identity: IdentitySources, _ origin: ChangeOrigin) async -> ChangeOutcome {
+    package func reload(_ settings: Settings, _ identity: IdentitySources, _ origin: ChangeOrigin) async
+        -> ChangeOutcome
+    {
         let old = self.settings
         let before = state
         self.settings = settings
@@ -186,7 +194,8 @@ package actor RolloutController {
             warnings.append("in force, but the event is not durable: \(error.message)")
         }
         dataPlane?.reload(snapshot, from: old)
-        return .done(before: rolloutJSON(before), after: rolloutJSON(state), warnings: warnings, generation: state.generation)
+        return .done(
+            before: rolloutJSON(before), after: rolloutJSON(state), warnings: warnings, generation: state.generation)
     }
 
     /// Keeps what an operator did to the journal.
@@ -234,7 +243,8 @@ package actor RolloutController {
         _ action: String, before: JSONValue, after: JSONValue, _ origin: ChangeOrigin, subject: String? = nil
     ) -> RolloutEvent {
         RolloutEvent(
-            atMilliseconds: clinux_wall_milliseconds(), actor: origin.actor, action: subject.map { "\(action) \($0)" } ?? action,
+            atMilliseconds: clinux_wall_milliseconds(), actor: origin.actor,
+            action: subject.map { "\(action) \($0)" } ?? action,
             before: before.text, after: after.text, reason: origin.reason)
     }
 }

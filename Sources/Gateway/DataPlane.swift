@@ -93,9 +93,11 @@ package final class DataPlane: Sendable {
     package func reload(_ snapshot: Snapshot, from old: Settings) {
         let settings = snapshot.settings
         let breakerChanged = settings.fallback.breaker != old.fallback.breaker
-        let legacy = settings.legacy != old.legacy || breakerChanged
+        let legacy =
+            settings.legacy != old.legacy || breakerChanged
             ? SharedBackend(settings.legacy, breaker: settings.fallback.breaker) : nil
-        let new = settings.new != old.new || breakerChanged
+        let new =
+            settings.new != old.new || breakerChanged
             ? SharedBackend(settings.new, breaker: settings.fallback.breaker) : nil
         legacy?.endpoint.refresh()
         new?.endpoint.refresh()
@@ -120,7 +122,8 @@ package final class DataPlane: Sendable {
         let breaker = backends.withLock { $0.new.breaker }
         return user.withUTF8 { bytes in
             guard let base = bytes.baseAddress, !Bucketing.isAnonymous(base, bytes.count) else {
-                return UserDecision(decision: Decision(side: .legacy, reason: .anonymous), isOfNewUser: false, position: nil)
+                return UserDecision(
+                    decision: Decision(side: .legacy, reason: .anonymous), isOfNewUser: false, position: nil)
             }
             return snapshot.decide(
                 UserID(base: base, count: bytes.count), coordinator: shared.coordinator, breaker: breaker,
@@ -148,8 +151,10 @@ package final class DataPlane: Sendable {
             worker.loop.execute {
                 worker.deliveries.start(
                     Delivery(
-                        sequence: sequence, user: change.user, side: side, acceptedMilliseconds: change.acceptedMilliseconds,
-                        status: change.legs[side], message: nil, otherStatus: change.legs[side.other], isAuthoritative: true,
+                        sequence: sequence, user: change.user, side: side,
+                        acceptedMilliseconds: change.acceptedMilliseconds,
+                        status: change.legs[side], message: nil, otherStatus: change.legs[side.other],
+                        isAuthoritative: true,
                         answeredStatus: nil))
             }
             return

@@ -3,7 +3,6 @@ import FoundationEssentials
 import Testing
 @testable import CutoverCLI
 
-
 struct CheckTests {
     @Test func twoAddressesAreEnough() {
         let played = PlayedSurroundings()

@@ -2,7 +2,6 @@ import ControlPlane
 import Testing
 @testable import CutoverCLI
 
-
 /// The real libcurl against a real socket.
 struct EasyHandleTests {
     private func failure(of request: HTTPRequest) -> HTTPFailure.Kind? {

@@ -3,7 +3,6 @@ import FoundationEssentials
 import Testing
 @testable import CutoverCLI
 
-
 struct FigureTests {
     @Test func instantsAreReadAndShown() {
         #expect(Instant("1970-01-01T00:00:00Z")?.seconds == 0)

@@ -3,7 +3,6 @@ import FoundationEssentials
 import Testing
 @testable import CutoverCLI
 
-
 struct HelpTests {
     @Test func everyCommandOfTheContractIsThere() {
         let expected = [

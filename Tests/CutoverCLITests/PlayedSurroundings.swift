@@ -2,7 +2,6 @@ import ControlPlane
 import Synchronization
 @testable import CutoverCLI
 
-
 /// A terminal, an environment, files and a gateway that are played: what the command line printed and sent is kept.
 final class PlayedSurroundings: Sendable {
     struct Record {

@@ -34,7 +34,9 @@ extension AdminAPI {
         case "pause": return .pause
         case "resume": return .resume
         default:
-            guard let percent = body.percent else { throw BadCall(text: "percent: missing; accepted: {\"percent\": 12.5}") }
+            guard let percent = body.percent else {
+                throw BadCall(text: "percent: missing; accepted: {\"percent\": 12.5}")
+            }
             guard let hundredths = Percent.hundredths(percent) else {
                 throw BadCall(text: "percent: \(percent) is not 0 to 100 with at most two decimals")
             }
@@ -97,7 +99,9 @@ extension AdminAPI {
         do throws(JournalError) {
             while true {
                 let after = found.last ?? 0
-                let page = try await journal.read { reader throws(JournalError) in try reader.parked(after: after, limit: 1000) }
+                let page = try await journal.read { reader throws(JournalError) in
+                    try reader.parked(after: after, limit: 1000)
+                }
                 found += page
                 if page.count < 1000 { return found }
             }
@@ -120,7 +124,8 @@ extension AdminAPI {
             if let change, !parked.isEmpty {
                 changes.append((change, parked))
             } else {
-                reasons.append(change == nil ? "there is no change \(sequence)" : "change \(sequence) has no parked leg")
+                reasons.append(
+                    change == nil ? "there is no change \(sequence)" : "change \(sequence) has no parked leg")
             }
         }
         if !reasons.isEmpty { return problem(409, "nothing was replayed", reasons: reasons) }
@@ -148,7 +153,8 @@ extension AdminAPI {
             let origin = try origin(request, body)
             switch await reload(origin) {
             case .done(let outcome): return answer(outcome, origin)
-            case .invalid(let errors): return problem(422, "the configuration has errors; nothing was changed", reasons: errors)
+            case .invalid(let errors):
+                return problem(422, "the configuration has errors; nothing was changed", reasons: errors)
             case .unavailable(let reason): return problem(409, reason)
             }
         } catch {

@@ -16,7 +16,8 @@ extension AdminAPI {
         let gates = readGates(figures, plan: picture.settings.plan, lagSeconds: max(lag.legacy, lag.new))
         let parked = await parkedLegs()
         let pending = ByBackend(
-            legacy: dataPlane.shared.coordinator.backlog(.legacy).count, new: dataPlane.shared.coordinator.backlog(.new).count)
+            legacy: dataPlane.shared.coordinator.backlog(.legacy).count,
+            new: dataPlane.shared.coordinator.backlog(.new).count)
         return json(
             .object([
                 ("rollout", rolloutJSON(picture.state)),
@@ -25,14 +26,21 @@ extension AdminAPI {
                 (
                     "journal",
                     .object([
-                        ("pending", .object([("legacy", .number("\(pending.legacy)")), ("new", .number("\(pending.new)"))])),
-                        ("oldest_pending_seconds", .object([("legacy", number(lag.legacy)), ("new", number(lag.new))])),
+                        (
+                            "pending",
+                            .object([("legacy", .number("\(pending.legacy)")), ("new", .number("\(pending.new)"))])
+                        ),
+                        (
+                            "oldest_pending_seconds",
+                            .object([("legacy", number(lag.legacy)), ("new", number(lag.new))])
+                        ),
                         ("parked", .number(String(parked))),
                     ])
                 ),
                 (
                     "backends",
-                    .object(Side.allCases.map { ("\($0.name)", .object([("healthy", .bool(dataPlane.isHealthy($0)))])) })
+                    .object(
+                        Side.allCases.map { ("\($0.name)", .object([("healthy", .bool(dataPlane.isHealthy($0)))])) })
                 ),
             ]))
     }
@@ -116,7 +124,10 @@ extension AdminAPI {
             .object([
                 ("user", .string(user)),
                 ("bucket", found.position.map { .number(String($0.bucket)) } ?? .null),
-                ("percent_needed", found.position.map { .number(Percent.text(hundredths: $0.percentNeededHundredths)) } ?? .null),
+                (
+                    "percent_needed",
+                    found.position.map { .number(Percent.text(hundredths: $0.percentNeededHundredths)) } ?? .null
+                ),
                 ("side", .string("\(found.decision.side.name)")),
                 ("reason", .string("\(found.decision.reason.name)")),
                 ("pin", pin.map { .string("\($0.side.name)") } ?? .null),
@@ -140,8 +151,10 @@ extension AdminAPI {
         let found = dataPlane.shared.mismatches.page(before: cursor, limit: limit + 1)
         let items = found.prefix(limit).map { mismatch in
             var members: [(String, JSONValue)] = [
-                ("seq", .number(String(mismatch.sequence))), ("at", .string(Instant(milliseconds: mismatch.atMilliseconds).text)),
-                ("kind", .string(mismatch.kind)), ("method", .string(mismatch.method)), ("target", .string(mismatch.target)),
+                ("seq", .number(String(mismatch.sequence))),
+                ("at", .string(Instant(milliseconds: mismatch.atMilliseconds).text)),
+                ("kind", .string(mismatch.kind)), ("method", .string(mismatch.method)),
+                ("target", .string(mismatch.target)),
                 ("paths", .array(mismatch.paths.map { .string($0) })),
                 ("legacy", answer(mismatch.legacy)), ("new", answer(mismatch.new)),
             ]
@@ -149,7 +162,8 @@ extension AdminAPI {
                 members.append(
                     (
                         "values",
-                        .array(mismatch.values.map { .object([("legacy", .string($0.legacy)), ("new", .string($0.new))]) })
+                        .array(
+                            mismatch.values.map { .object([("legacy", .string($0.legacy)), ("new", .string($0.new))]) })
                     ))
             }
             return JSONValue.object(members)
@@ -181,14 +195,19 @@ extension AdminAPI {
             .object([
                 ("state", .string(leg.state.rawValue)), ("attempts", .number(String(leg.attempts))),
                 ("last_status", leg.lastStatus.map { .number(String($0)) } ?? .null),
-                ("next_attempt_at", leg.nextAttemptMilliseconds.map { .string(Instant(milliseconds: $0).text) } ?? .null),
+                (
+                    "next_attempt_at",
+                    leg.nextAttemptMilliseconds.map { .string(Instant(milliseconds: $0).text) } ?? .null
+                ),
             ])
         }
         return .object([
-            ("seq", .number(String(row.sequence))), ("at", .string(Instant(milliseconds: row.acceptedMilliseconds).text)),
+            ("seq", .number(String(row.sequence))),
+            ("at", .string(Instant(milliseconds: row.acceptedMilliseconds).text)),
             ("user", row.user.map { .string($0) } ?? .null), ("record", row.record.map { .string($0) } ?? .null),
             ("revision", row.revision.map { .number(String($0)) } ?? .null),
-            ("records", .number(String(row.recordCount))), ("method", .string(row.method)), ("target", .string(row.target)),
+            ("records", .number(String(row.recordCount))), ("method", .string(row.method)),
+            ("target", .string(row.target)),
             ("legs", .object([("legacy", leg(row.legs.legacy)), ("new", leg(row.legs.new))])),
         ])
     }
@@ -197,15 +216,19 @@ extension AdminAPI {
         let (limit, cursor) = page(request)
         let events: [RolloutEvent]
         do throws(JournalError) {
-            events = try await journal.read { reader throws(JournalError) in try reader.events(before: cursor, limit: limit + 1) }
+            events = try await journal.read { reader throws(JournalError) in
+                try reader.events(before: cursor, limit: limit + 1)
+            }
         } catch {
             return problem(503, error.message)
         }
         let items = events.prefix(limit).map { event in
             JSONValue.object([
-                ("seq", .number(String(event.sequence))), ("at", .string(Instant(milliseconds: event.atMilliseconds).text)),
+                ("seq", .number(String(event.sequence))),
+                ("at", .string(Instant(milliseconds: event.atMilliseconds).text)),
                 ("actor", .string(event.actor)), ("action", .string(event.action)),
-                ("before", storedJSON(event.before)), ("after", storedJSON(event.after)), ("reason", .string(event.reason)),
+                ("before", storedJSON(event.before)), ("after", storedJSON(event.after)),
+                ("reason", .string(event.reason)),
             ])
         }
         return list(items, next: events.count > limit ? events[limit - 1].sequence : nil)

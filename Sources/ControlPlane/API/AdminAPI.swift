@@ -22,7 +22,8 @@ final class AdminAPI: Sendable {
     let isReady: @Sendable () -> Bool
 
     init(
-        controller: RolloutController, dataPlane: DataPlane, journal: SQLiteJournal, board: FigureBoard, tokens: AdminTokens,
+        controller: RolloutController, dataPlane: DataPlane, journal: SQLiteJournal, board: FigureBoard,
+        tokens: AdminTokens,
         reload: @escaping @Sendable (ChangeOrigin) async -> ReloadOutcome, isReady: @escaping @Sendable () -> Bool
     ) {
         self.controller = controller
@@ -86,7 +87,8 @@ final class AdminAPI: Sendable {
         let token = words.count == 2 && words[0].lowercased() == "bearer" ? String(words[1]) : nil
         if isRead, isLoopback, token == nil { return nil }
         guard let token, let role = tokens.role(of: token) else {
-            var refusal = problem(401, token == nil ? "this needs an admin token" : "the token is not one of this gateway's")
+            var refusal = problem(
+                401, token == nil ? "this needs an admin token" : "the token is not one of this gateway's")
             refusal.headers.append(("WWW-Authenticate", "Bearer realm=\"cutover\""))
             return refusal
         }
@@ -104,7 +106,8 @@ final class AdminAPI: Sendable {
             generation = number
         }
         return ChangeOrigin(
-            actor: "admin@\(request.peer)", reason: body.reason ?? "", ifGeneration: generation, isDryRun: body.dryRun ?? false)
+            actor: "admin@\(request.peer)", reason: body.reason ?? "", ifGeneration: generation,
+            isDryRun: body.dryRun ?? false)
     }
 
     // MARK: Small answers
@@ -184,7 +187,8 @@ struct ChangeBody: Decodable {
             guard case .object(let members) = open else { throw BadCall(text: "the body is not a JSON object") }
             let known = CodingKeys.allCases.map(\.rawValue)
             if let unknown = members.first(where: { !known.contains($0.0) })?.0 {
-                throw BadCall(text: "unknown member \"\(unknown)\"; accepted: \(known.sorted().joined(separator: ", "))")
+                throw BadCall(
+                    text: "unknown member \"\(unknown)\"; accepted: \(known.sorted().joined(separator: ", "))")
             }
             return try JSONDecoder().decode(ChangeBody.self, from: Data(bytes))
         } catch let bad as BadCall {
@@ -209,7 +213,8 @@ func json(_ value: JSONValue, status: Int = 200) -> ServiceResponse {
 /// A problem document (RFC 9457).
 func problem(_ status: Int, _ detail: String, reasons: [String] = []) -> ServiceResponse {
     let titles = [
-        400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 409: "Conflict",
+        400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+        409: "Conflict",
         412: "Precondition Failed", 422: "Unprocessable Content", 503: "Service Unavailable",
     ]
     var members: [(String, JSONValue)] = [

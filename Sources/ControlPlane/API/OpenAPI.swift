@@ -39,7 +39,8 @@ private let openAPIDocument: String = {
                     "parameters",
                     .array([
                         .object([
-                            ("name", "id"), ("in", "path"), ("required", true), ("schema", .object([("type", "string")])),
+                            ("name", "id"), ("in", "path"), ("required", true),
+                            ("schema", .object([("type", "string")])),
                         ])
                     ])
                 ))

@@ -52,7 +52,9 @@ struct ComparisonResult {
     }
 
     private func side(_ document: Document, _ hash: ContentHash) -> ControlPlane.JSONValue {
-        var members: [(String, ControlPlane.JSONValue)] = [("name", .string(document.name)), ("hash", .string(hash.hex))]
+        var members: [(String, ControlPlane.JSONValue)] = [
+            ("name", .string(document.name)), ("hash", .string(hash.hex)),
+        ]
         if let status = document.status { members.append(("status", .number(String(status)))) }
         return .object(members)
     }

@@ -43,7 +43,9 @@ package struct IdentitySources: Sendable {
             case .cookie(let name): sources.append(.cookie(Array(name.utf8)))
             case .query(let name): sources.append(.query(Array(name.utf8)))
             case .path(let pattern):
-                guard let path = UserPath(pattern) else { throw IdentityError(text: "\(pattern.text) names no {user_id}") }
+                guard let path = UserPath(pattern) else {
+                    throw IdentityError(text: "\(pattern.text) names no {user_id}")
+                }
                 sources.append(.path(path))
             case .basic: sources.append(.basic)
             case .jwt(let jwt):
@@ -60,13 +62,17 @@ package struct IdentitySources: Sendable {
     }
 
     /// The first source that yields an id which is not blank; else the header that anonymous requests are split by.
-    func user(_ head: MessageHead, _ p: UnsafePointer<UInt8>, _ scratch: IdentityScratch, wallSeconds: () -> Int64) -> UserID? {
+    func user(_ head: MessageHead, _ p: UnsafePointer<UInt8>, _ scratch: IdentityScratch, wallSeconds: () -> Int64)
+        -> UserID?
+    {
         if !leadingHeader.isEmpty, let field = head.firstField(named: leadingHeader, in: p) {
             let id = value(field, p)
             if !Bucketing.isAnonymous(id.base, id.count) { return id }
         }
         for source in sources {
-            if let id = id(source, head, p, scratch, wallSeconds), !Bucketing.isAnonymous(id.base, id.count) { return id }
+            if let id = id(source, head, p, scratch, wallSeconds), !Bucketing.isAnonymous(id.base, id.count) {
+                return id
+            }
         }
         guard let anonymousHeader, let field = head.firstField(named: anonymousHeader, in: p) else { return nil }
         let id = value(field, p)
@@ -98,7 +104,8 @@ package struct IdentitySources: Sendable {
             let query = p + Int(head.queryStart)
             let count = Int(head.queryEnd) - Int(head.queryStart)
             guard let found = RequestTarget.queryValue(named: name, in: query, count) else { return nil }
-            return decoded(query + found.range.start, found.range.count, found.needsDecoding, plusIsSpace: true, scratch)
+            return decoded(
+                query + found.range.start, found.range.count, found.needsDecoding, plusIsSpace: true, scratch)
         case .path(let path):
             let start = p + Int(head.pathStart)
             guard let found = path.user(in: start, Int(head.pathEnd) - Int(head.pathStart)) else { return nil }

@@ -65,7 +65,8 @@ struct DeadlineWheel {
 
     private mutating func findEarliest() {
         earliest = .max
-        for offset in 1..<DeadlineWheel.size where !buckets[Int((current + offset) & (DeadlineWheel.size - 1))].isEmpty {
+        for offset in 1..<DeadlineWheel.size where !buckets[Int((current + offset) & (DeadlineWheel.size - 1))].isEmpty
+        {
             earliest = current + offset
             return
         }

@@ -181,7 +181,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private func dispatch(_ tag: UInt64, _ mask: UInt32) {
         if tag == EventLoop.wakeupTag { return drainInbox() }
         let index = Int(tag & 0xffff_ffff)
-        guard index < slots.count, slots[index].generation == UInt32(tag >> 32), let held = slots[index].channel else { return }
+        guard index < slots.count, slots[index].generation == UInt32(tag >> 32), let held = slots[index].channel else {
+            return
+        }
         held._withUnsafeGuaranteedRef { $0.ready(mask) }
     }
 

@@ -13,12 +13,14 @@ package func startThread(name: String, _ body: @escaping @Sendable () -> Void) {
     }
     var thread = pthread_t()
     let start = Unmanaged.passRetained(Start(name, body)).toOpaque()
-    let status = pthread_create(&thread, nil, { @Sendable pointer in
-        guard let pointer else { return nil }
-        let start = Unmanaged<Start>.fromOpaque(pointer).takeRetainedValue()
-        start.body()
-        return nil
-    }, start)
+    let status = pthread_create(
+        &thread, nil,
+        { @Sendable pointer in
+            guard let pointer else { return nil }
+            let start = Unmanaged<Start>.fromOpaque(pointer).takeRetainedValue()
+            start.body()
+            return nil
+        }, start)
     precondition(status == 0, "cannot start the thread \(name)")
     pthread_detach(thread)
 }

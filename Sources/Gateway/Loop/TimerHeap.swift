@@ -31,7 +31,9 @@ struct TimerHeap {
         var parent = 0
         while true {
             var least = parent
-            for child in [parent * 2 + 1, parent * 2 + 2] where child < timers.count && precedes(child, least) { least = child }
+            for child in [parent * 2 + 1, parent * 2 + 2] where child < timers.count && precedes(child, least) {
+                least = child
+            }
             if least == parent { return first.action }
             timers.swapAt(parent, least)
             parent = least

@@ -166,7 +166,8 @@ final class Buffer {
         reserve(16)
         let raw = UnsafeMutableRawPointer(base + end)
         raw.storeBytes(of: Buffer.digits(of: UInt32(truncatingIfNeeded: value >> 32)).bigEndian, as: UInt64.self)
-        raw.storeBytes(of: Buffer.digits(of: UInt32(truncatingIfNeeded: value)).bigEndian, toByteOffset: 8, as: UInt64.self)
+        raw.storeBytes(
+            of: Buffer.digits(of: UInt32(truncatingIfNeeded: value)).bigEndian, toByteOffset: 8, as: UInt64.self)
         end &+= 16
     }
 

@@ -9,7 +9,9 @@ struct SocketAddress: @unchecked Sendable {
     init(_ address: UnsafePointer<sockaddr>, _ size: socklen_t) {
         storage = sockaddr_storage()
         self.size = size
-        withUnsafeMutableBytes(of: &storage) { $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: Int(size))) }
+        withUnsafeMutableBytes(of: &storage) {
+            $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: Int(size)))
+        }
     }
 
     private func withPointer<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
@@ -43,7 +45,9 @@ func resolve(host: String, port: UInt16, passive: Bool) -> [SocketAddress] {
     var list: UnsafeMutablePointer<addrinfo>?
     let node = host.isEmpty || host == "*" ? nil : host
     let status: Int32 =
-        if let node { getaddrinfo(node, String(port), &hints, &list) } else { getaddrinfo(nil, String(port), &hints, &list) }
+        if let node { getaddrinfo(node, String(port), &hints, &list) } else {
+            getaddrinfo(nil, String(port), &hints, &list)
+        }
     guard status == 0 else { return [] }
     defer { freeaddrinfo(list) }
     var addresses: [SocketAddress] = []

@@ -60,7 +60,9 @@ extension ClientSession {
     private func sendOwn(_ status: Int) async throws(SessionEnd) {
         request.answered = status
         dropRequest()
-        do throws(IOFailure) { try await client.flush(timeout: worker.snapshot.settings.timeouts.bodyMilliseconds) } catch {
+        do throws(IOFailure) {
+            try await client.flush(timeout: worker.snapshot.settings.timeouts.bodyMilliseconds)
+        } catch {
             throw .gone
         }
     }

@@ -41,7 +41,9 @@ extension ClientSession {
     func sendContinue() async throws(SessionEnd) {
         guard client.head.expectsContinue, !request.isHTTP10, client.input.count == client.head.length else { return }
         client.output.append("HTTP/1.1 100 Continue\r\n\r\n")
-        do throws(IOFailure) { try await client.flush(timeout: worker.snapshot.settings.timeouts.bodyMilliseconds) } catch {
+        do throws(IOFailure) {
+            try await client.flush(timeout: worker.snapshot.settings.timeouts.bodyMilliseconds)
+        } catch {
             throw .gone
         }
     }

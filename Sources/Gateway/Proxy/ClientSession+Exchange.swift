@@ -56,7 +56,9 @@ extension ClientSession {
             let reused = upstream.reused
             if failure == .malformed { metrics.malformedResponse(pool.side.backend) }
             pool.discard(upstream)
-            guard reused, !fresh, failure == .broken, !sawAnswer, wroteNothing || request.isIdempotent else { throw failure }
+            guard reused, !fresh, failure == .broken, !sawAnswer, wroteNothing || request.isIdempotent else {
+                throw failure
+            }
             metrics.upstreamResend(pool.side.backend)
             fresh = true
         }
@@ -99,7 +101,8 @@ extension ClientSession {
             client.output.append(upstream.input.readable + 8, head.firstLineEnd - 8)
             appendFields(head, upstream.input.readable, to: client.output) { kind in
                 switch kind {
-                case .connection, .hopByHop, .namedByConnection, .upgrade, .cutover, .transferEncoding, .contentLength: true
+                case .connection, .hopByHop, .namedByConnection, .upgrade, .cutover, .transferEncoding, .contentLength:
+                    true
                 default: false
                 }
             }
@@ -187,7 +190,9 @@ extension ClientSession {
         let head = upstream.head
         var scanner = BodyScanner.response(head, toHead: request.isHead)
         upstream.input.consume(head.length)
-        guard let used = scanner.scan(upstream.input.readable, upstream.input.count, payload: { _, _ in }), scanner.isDone else {
+        guard let used = scanner.scan(upstream.input.readable, upstream.input.count, payload: { _, _ in }),
+            scanner.isDone
+        else {
             return pool.discard(upstream)
         }
         upstream.input.consume(used)

@@ -89,7 +89,8 @@ extension ClientSession {
         let coordinator = worker.coordinator
         guard coordinator.mayHaveOutstanding(.legacy),
             let user = worker.snapshot.identity.user(
-                client.head, client.input.readable, worker.identityScratch, wallSeconds: { clinux_wall_milliseconds() / 1000 })
+                client.head, client.input.readable, worker.identityScratch,
+                wallSeconds: { clinux_wall_milliseconds() / 1000 })
         else { return }
         // A copy: the id may lie in memory that other requests of this loop use meanwhile.
         let name = user.text

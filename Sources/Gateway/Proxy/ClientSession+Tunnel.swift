@@ -36,7 +36,9 @@ extension ClientSession {
         client.partner = upstream
         defer { client.partner = nil }
         do throws(UpstreamFailure) {
-            do throws(IOFailure) { try await upstream.flush(timeout: pool.timeout) } catch { throw UpstreamFailure(error) }
+            do throws(IOFailure) { try await upstream.flush(timeout: pool.timeout) } catch {
+                throw UpstreamFailure(error)
+            }
             try await awaitAnswer(upstream, pool, upgrades: true)
             return upstream
         } catch {

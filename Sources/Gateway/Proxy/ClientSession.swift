@@ -153,7 +153,8 @@ final class ClientSession {
         if snapshot.compiledRoutes.isEmpty {
             request.kind = head.method.isSafe ? .read : .write
         } else if let index = snapshot.routes.match(
-            method: p + head.leading, head.methodEnd - head.leading, path: p + head.pathStart, head.pathEnd - head.pathStart)
+            method: p + head.leading, head.methodEnd - head.leading, path: p + head.pathStart,
+            head.pathEnd - head.pathStart)
         {
             request.route = index
             request.kind = snapshot.compiledRoutes[index].route.kind
@@ -206,7 +207,9 @@ final class ClientSession {
         let nanoseconds = clinux_monotonic_nanoseconds() &- request.started
         metrics.request(kind: request.kind.telemetry, status: request.answered, nanoseconds: nanoseconds)
         if request.isOfNewUser, request.kind == .read || request.kind == .write { metrics.requestOfNewUser() }
-        if request.kind == .write, let side = request.servedBy { metrics.clientWrite(side.backend, nanoseconds: nanoseconds) }
+        if request.kind == .write, let side = request.servedBy {
+            metrics.clientWrite(side.backend, nanoseconds: nanoseconds)
+        }
         body.releaseIfEmpty()
     }
 

@@ -23,7 +23,8 @@ extension Snapshot {
         _ user: UserID?, coordinator: WriteCoordinator, breaker: Breaker, now: UInt64, mayProbe: Bool
     ) -> UserDecision {
         guard let user else {
-            return UserDecision(decision: Decision(side: .legacy, reason: .anonymous), isOfNewUser: false, position: nil)
+            return UserDecision(
+                decision: Decision(side: .legacy, reason: .anonymous), isOfNewUser: false, position: nil)
         }
         let position = bucketing.position(user.base, user.count)
         let pin = pins.isEmpty ? nil : pins.side(user.base, user.count, hash: user.hash)

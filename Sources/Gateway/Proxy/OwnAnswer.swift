@@ -93,7 +93,8 @@ enum OwnAnswer {
     /// Members of the problem beyond those of RFC 9457.
     var extraMembers: String {
         guard case .staleRevision(let items, let isBatch) = self, let first = items.first else { return "" }
-        var text = ",\"current_revision\":\(first.current),\"received_revision\":\(first.received),\"action\":\"refresh\""
+        var text =
+            ",\"current_revision\":\(first.current),\"received_revision\":\(first.received),\"action\":\"refresh\""
         if isBatch {
             text += ",\"items\":["
             text += items.map {

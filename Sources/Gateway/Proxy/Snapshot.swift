@@ -36,7 +36,8 @@ package struct RolloutView: Sendable, Equatable {
     /// Monotonic milliseconds of the last change that may have moved users back to legacy; 0 = never.
     package var movedBackAt: UInt64
 
-    package init(percentHundredths: Int, shadowHundredths: Int, dualWrite: Bool, generation: Int64, movedBackAt: UInt64) {
+    package init(percentHundredths: Int, shadowHundredths: Int, dualWrite: Bool, generation: Int64, movedBackAt: UInt64)
+    {
         self.percentHundredths = percentHundredths
         self.shadowHundredths = shadowHundredths
         self.dualWrite = dualWrite
@@ -89,7 +90,8 @@ struct PinTable: Sendable {
 
     func side(_ user: UnsafePointer<UInt8>, _ count: Int, hash: UInt64) -> Side? {
         guard !isEmpty, let entries = buckets[hash] else { return nil }
-        for entry in entries where entry.user.count == count && entry.user.elementsEqual(UnsafeBufferPointer(start: user, count: count)) {
+        for entry in entries
+        where entry.user.count == count && entry.user.elementsEqual(UnsafeBufferPointer(start: user, count: count)) {
             return entry.side
         }
         return nil

@@ -39,7 +39,8 @@ final class Worker: @unchecked Sendable {
         coordinator = shared.coordinator
         let settings = snapshot.settings
         legacy = UpstreamPool(
-            side: .legacy, settings: settings.legacy, workers: workers, shared: shared.legacy, loop: loop, metrics: metrics)
+            side: .legacy, settings: settings.legacy, workers: workers, shared: shared.legacy, loop: loop,
+            metrics: metrics)
         new = UpstreamPool(
             side: .new, settings: settings.new, workers: workers, shared: shared.new, loop: loop, metrics: metrics)
         clientLimits = WireLimits(settings.limits)
@@ -85,7 +86,8 @@ final class Worker: @unchecked Sendable {
         if let legacy {
             self.legacy.closeIdle()
             self.legacy = UpstreamPool(
-                side: .legacy, settings: settings.legacy, workers: workers, shared: legacy, loop: loop, metrics: metrics)
+                side: .legacy, settings: settings.legacy, workers: workers, shared: legacy, loop: loop, metrics: metrics
+            )
         }
         if let new {
             self.new.closeIdle()
@@ -116,7 +118,8 @@ final class Worker: @unchecked Sendable {
                 do throws(IOFailure) { try await listener.waitReadable(timeout: 60_000) } catch {
                     if error != .timeout { return }
                 }
-            } else if descriptor == -EMFILE || descriptor == -ENFILE || descriptor == -ENOBUFS || descriptor == -ENOMEM {
+            } else if descriptor == -EMFILE || descriptor == -ENFILE || descriptor == -ENOBUFS || descriptor == -ENOMEM
+            {
                 // Out of descriptors: pause instead of spinning; clients wait in the backlog.
                 metrics.limitHit(.clientConnections)
                 await loop.sleep(100)

@@ -19,7 +19,8 @@ package struct ServiceRequest: Sendable {
     package func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
     package init(
-        method: String, path: String, query: String, headers: [(name: String, value: String)], body: [UInt8], peer: String
+        method: String, path: String, query: String, headers: [(name: String, value: String)], body: [UInt8],
+        peer: String
     ) {
         self.method = method
         self.path = path

@@ -119,7 +119,8 @@ final class ServiceSession {
     }
 
     private func refuse(_ status: Int, _ detail: String) async throws(IOFailure) {
-        let body = "{\"type\":\"about:blank\",\"title\":\(jsonString("\(StatusText.reason(status))")),\"status\":\(status),"
+        let body =
+            "{\"type\":\"about:blank\",\"title\":\(jsonString("\(StatusText.reason(status))")),\"status\":\(status),"
             + "\"detail\":\(jsonString(detail))}\n"
         var response = ServiceResponse(status: status, contentType: "application/problem+json", text: body)
         response.headers.append(("Cache-Control", "no-store"))

@@ -34,7 +34,9 @@ final class AnswerCapture {
         status = head.status
         headCount = head.length
         if let field = head.firstField(kind: .contentType) { contentType = Int(field.valueStart)..<Int(field.valueEnd) }
-        if let field = head.firstField(kind: .contentEncoding) { contentEncoding = Int(field.valueStart)..<Int(field.valueEnd) }
+        if let field = head.firstField(kind: .contentEncoding) {
+            contentEncoding = Int(field.valueStart)..<Int(field.valueEnd)
+        }
         bytes.append(p, head.length)
     }
 

@@ -29,7 +29,9 @@ func compare(
     // What is coded has to be decodable before anything can be said of it.
     let sameBody = a.contentEncoding.isEmpty && b.contentEncoding.isEmpty && equalBytes(a.body, b.body)
     if a.status == b.status, sameBody, equalHeaders(a, b, settings.headers, scratch) { return .equal }
-    guard let first = hash(a, settings, hasher, scratch), let second = hash(b, settings, hasher, scratch) else { return .failed }
+    guard let first = hash(a, settings, hasher, scratch), let second = hash(b, settings, hasher, scratch) else {
+        return .failed
+    }
     switch (first, second) {
     case (.tooLarge, _), (_, .tooLarge): return .tooLarge
     case (.hash(let x), .hash(let y)): return x == y ? .equal : .different
@@ -115,7 +117,8 @@ func describe(_ read: ShadowRead, settings: ShadowSettings, hasher: ContentHashe
 
 private func decodedBody(_ answer: AnswerCapture, _ settings: ShadowSettings) -> [UInt8] {
     guard !answer.contentEncoding.isEmpty else { return Array(answer.body) }
-    let outcome = decodeContent(answer.body, codings: answer.slice(answer.contentEncoding), limit: settings.bodyMaxBytes)
+    let outcome = decodeContent(
+        answer.body, codings: answer.slice(answer.contentEncoding), limit: settings.bodyMaxBytes)
     if case .decoded(let bytes) = outcome { return bytes }
     return Array(answer.body)
 }

@@ -16,7 +16,8 @@ final class ShadowDesk: @unchecked Sendable {
     private let mismatches: MismatchLog
     private let workers: Int
     private let hasher = ContentHasher()
-    private let scratchHead = MessageHead(limits: WireLimits(headerLineBytes: 64 * 1024, headerBytes: 256 * 1024, headerLines: 1000))
+    private let scratchHead = MessageHead(
+        limits: WireLimits(headerLineBytes: 64 * 1024, headerBytes: 256 * 1024, headerLines: 1000))
     private var settings = ShadowSettings()
     private var free: [ShadowRead] = []
     private var inFlight = 0
@@ -177,7 +178,9 @@ final class ShadowDesk: @unchecked Sendable {
             var scanner = BodyScanner.response(head, toHead: false)
             upstream.input.consume(head.length)
             while true {
-                guard let used = scanner.scan(upstream.input.readable, upstream.input.count, payload: { capture.add($0, $1) })
+                guard
+                    let used = scanner.scan(
+                        upstream.input.readable, upstream.input.count, payload: { capture.add($0, $1) })
                 else { throw .malformed }
                 upstream.input.consume(used)
                 if scanner.isDone || capture.state == .tooLarge { break }
@@ -196,7 +199,8 @@ final class ShadowDesk: @unchecked Sendable {
         }
     }
 
-    private func answerHead(of upstream: Connection, _ pool: UpstreamPool) async throws(UpstreamFailure) -> MessageHead {
+    private func answerHead(of upstream: Connection, _ pool: UpstreamPool) async throws(UpstreamFailure) -> MessageHead
+    {
         try await readAnswerHead(upstream, timeout: pool.timeout, loop: loop)
         return upstream.head
     }

@@ -33,7 +33,9 @@ final class ShadowRead: @unchecked Sendable {
         write(session, side.other, into: request)
         requestCount = request.count
         primaryRequest.clear()
-        if session.worker.legacy.pathPrefix != session.worker.new.pathPrefix { write(session, side, into: primaryRequest) }
+        if session.worker.legacy.pathPrefix != session.worker.new.pathPrefix {
+            write(session, side, into: primaryRequest)
+        }
     }
 
     private func write(_ session: ClientSession, _ side: Side, into buffer: Buffer) {

@@ -54,7 +54,9 @@ package final class Breaker: Sendable {
         let epoch = now / sliceMilliseconds
         let slice = slices + Int(epoch % UInt64(Breaker.sliceCount))
         let seen = slice.pointee.epoch.load(ordering: .relaxed)
-        if seen != epoch, slice.pointee.epoch.compareExchange(expected: seen, desired: epoch, ordering: .relaxed).exchanged {
+        if seen != epoch,
+            slice.pointee.epoch.compareExchange(expected: seen, desired: epoch, ordering: .relaxed).exchanged
+        {
             slice.pointee.requests.store(0, ordering: .relaxed)
             slice.pointee.errors.store(0, ordering: .relaxed)
         }
@@ -73,7 +75,9 @@ package final class Breaker: Sendable {
             requests += slice.pointee.requests.load(ordering: .relaxed)
             errors += slice.pointee.errors.load(ordering: .relaxed)
         }
-        guard requests >= UInt64(settings.minRequests), Double(errors) >= settings.errorRatio * Double(requests) else { return }
+        guard requests >= UInt64(settings.minRequests), Double(errors) >= settings.errorRatio * Double(requests) else {
+            return
+        }
         openUntil.store(now + UInt64(settings.openForMilliseconds), ordering: .relaxed)
     }
 

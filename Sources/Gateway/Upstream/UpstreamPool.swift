@@ -29,7 +29,10 @@ final class UpstreamPool {
     /// Shorter than the idle time-out of common servers, so that most stale connections are ours to close.
     private static let idleMilliseconds: Int64 = 50_000
 
-    init(side: Side, settings: BackendSettings, workers: Int, shared: SharedBackend, loop: EventLoop, metrics: LoopMetrics) {
+    init(
+        side: Side, settings: BackendSettings, workers: Int, shared: SharedBackend, loop: EventLoop,
+        metrics: LoopMetrics
+    ) {
         self.side = side
         self.loop = loop
         self.metrics = metrics
@@ -41,7 +44,8 @@ final class UpstreamPool {
         pathPrefix = Array(settings.pathPrefix.utf8)
         hasPathPrefix = !settings.pathPrefix.isEmpty
         // A backend's head may be larger than what clients may send; its body is streamed.
-        wireLimits = WireLimits(targetBytes: 8192, headerLineBytes: 64 * 1024, headerBytes: 256 * 1024, headerLines: 1000)
+        wireLimits = WireLimits(
+            targetBytes: 8192, headerLineBytes: 64 * 1024, headerBytes: 256 * 1024, headerLines: 1000)
     }
 
     /// A connection that is ready for a request: an idle one, or (also when `fresh`) a new one.
@@ -121,7 +125,8 @@ final class UpstreamPool {
     /// Gives a connection back after a complete exchange.
     @inline(__always)
     func give(_ connection: Connection, reusable: Bool) {
-        guard reusable, connection.isOpen, connection.input.isEmpty, connection.output.isEmpty, !connection.hungUp else {
+        guard reusable, connection.isOpen, connection.input.isEmpty, connection.output.isEmpty, !connection.hungUp
+        else {
             return discard(connection)
         }
         connection.isIdle = true

@@ -170,7 +170,8 @@ extension ClientSession {
         let isOutstanding = write.legs[side.other].state.isOutstanding
         if isOutstanding {
             coordinator.addOutstanding(
-                write.sequence, user: write.submission.user, side.other, acceptedMilliseconds: write.acceptedMilliseconds)
+                write.sequence, user: write.submission.user, side.other,
+                acceptedMilliseconds: write.acceptedMilliseconds)
         }
         coordinator.leave(write.sequence, side)
         let answer = StoredAnswer(of: upstream, servedBy: side, loop: loop)
@@ -193,13 +194,17 @@ extension ClientSession {
         var leg = write.legs[side]
         if leg.attempts > 0 {
             // New has failed a moment ago (a fallback): its next turn comes after the usual pause.
-            leg.nextAttemptMilliseconds = clinux_wall_milliseconds() + worker.snapshot.settings.writes.retryMinMilliseconds
+            leg.nextAttemptMilliseconds =
+                clinux_wall_milliseconds() + worker.snapshot.settings.writes.retryMinMilliseconds
         }
         let delivery = Delivery(
             sequence: write.sequence, user: write.submission.user, side: side,
-            acceptedMilliseconds: write.acceptedMilliseconds, status: leg, message: write.message, answeredStatus: status)
+            acceptedMilliseconds: write.acceptedMilliseconds, status: leg, message: write.message,
+            answeredStatus: status)
         delivery.isConflicted = write.isConflicted
-        guard worker.snapshot.settings.writes.answersAfterBoth, leg.attempts == 0 else { return worker.deliveries.start(delivery) }
+        guard worker.snapshot.settings.writes.answersAfterBoth, leg.attempts == 0 else {
+            return worker.deliveries.start(delivery)
+        }
         let limit = worker.pool(side).timeout
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             var isDone = false
@@ -272,12 +277,14 @@ extension ClientSession {
     // MARK: Keeping the first answer
 
     private func post(
-        _ write: AcceptedWrite, servedBy side: Side, _ answer: StoredAnswer?, _ capture: AnswerCapture, revisionAccepted: Bool
+        _ write: AcceptedWrite, servedBy side: Side, _ answer: StoredAnswer?, _ capture: AnswerCapture,
+        revisionAccepted: Bool
     ) {
         var answer = answer
         answer?.take(capture)
         worker.coordinator.journal.post(
-            .answered(write.sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: revisionAccepted))
+            .answered(
+                write.sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: revisionAccepted))
     }
 }
 

@@ -25,7 +25,8 @@ final class Delivery: @unchecked Sendable {
     var afterFirstAttempt: (() -> Void)?
 
     init(
-        sequence: Sequence64, user: String?, side: Side, acceptedMilliseconds: Int64, status: LegStatus, message: LegMessage?,
+        sequence: Sequence64, user: String?, side: Side, acceptedMilliseconds: Int64, status: LegStatus,
+        message: LegMessage?,
         otherStatus: LegStatus = LegStatus(.applied), isAuthoritative: Bool = false, answeredStatus: Int?
     ) {
         self.sequence = sequence

@@ -105,7 +105,9 @@ final class DeliveryDesk: @unchecked Sendable {
         do throws(UpstreamFailure) {
             let upstream = try await pool.send(message, conditionals: keepsConditionals)
             outcome = .answered(status: upstream.head.status)
-            if delivery.isAuthoritative { delivery.answer = StoredAnswer(of: upstream, servedBy: pool.side, loop: loop) }
+            if delivery.isAuthoritative {
+                delivery.answer = StoredAnswer(of: upstream, servedBy: pool.side, loop: loop)
+            }
             let body = delivery.isAuthoritative ? AnswerCapture(pool: loop.blocks) : nil
             body?.reset(limit: StoredAnswer.bodyLimitBytes)
             if try await !drain(upstream, pool, into: body) { outcome = .broken }
@@ -120,7 +122,11 @@ final class DeliveryDesk: @unchecked Sendable {
             }
         pool.breaker.record(failed: isFailure, now: loop.now)
         delivery.status.attempts += 1
-        if case .answered(let status) = outcome { delivery.status.lastStatus = status } else { delivery.status.lastStatus = nil }
+        if case .answered(let status) = outcome {
+            delivery.status.lastStatus = status
+        } else {
+            delivery.status.lastStatus = nil
+        }
         let nanoseconds = clinux_monotonic_nanoseconds() &- started
         if delivery.isAuthoritative {
             settleAuthoritative(delivery, message, outcome, nanoseconds)
@@ -159,7 +165,9 @@ final class DeliveryDesk: @unchecked Sendable {
         var scanner = BodyScanner.response(head, toHead: false)
         upstream.input.consume(head.length)
         while true {
-            guard let used = scanner.scan(upstream.input.readable, upstream.input.count, payload: { capture?.add($0, $1) })
+            guard
+                let used = scanner.scan(
+                    upstream.input.readable, upstream.input.count, payload: { capture?.add($0, $1) })
             else {
                 pool.discard(upstream)
                 return false
@@ -273,6 +281,7 @@ final class DeliveryDesk: @unchecked Sendable {
         legs[delivery.side.other] = other
         let answer = delivery.answer ?? StoredAnswer(status: status, headerLines: [], body: [], servedBy: delivery.side)
         coordinator.journal.post(
-            .answered(delivery.sequence, servedBy: delivery.side, legs: legs, answer: answer, revisionAccepted: accepted))
+            .answered(
+                delivery.sequence, servedBy: delivery.side, legs: legs, answer: answer, revisionAccepted: accepted))
     }
 }

@@ -49,7 +49,9 @@ extension UpstreamPool {
             let whole = upstream.output.count
             let failure: UpstreamFailure
             do throws(UpstreamFailure) {
-                do throws(IOFailure) { try await upstream.flush(timeout: timeout) } catch { throw UpstreamFailure(error) }
+                do throws(IOFailure) { try await upstream.flush(timeout: timeout) } catch {
+                    throw UpstreamFailure(error)
+                }
                 try await readAnswerHead(upstream, timeout: timeout, loop: loop)
                 return upstream
             } catch {
@@ -61,7 +63,9 @@ extension UpstreamPool {
             if failure == .malformed { metrics.malformedResponse(side.backend) }
             discard(upstream)
             if wroteNothing, failure == .broken, !reused { throw .connect }
-            guard reused, !fresh, failure == .broken, !sawAnswer, wroteNothing || message.isIdempotent else { throw failure }
+            guard reused, !fresh, failure == .broken, !sawAnswer, wroteNothing || message.isIdempotent else {
+                throw failure
+            }
             metrics.upstreamResend(side.backend)
             fresh = true
         }

@@ -9,7 +9,8 @@ extension StoredAnswer {
         let lines = Buffer(pool: loop.blocks)
         appendFields(upstream.head, upstream.input.readable, to: lines) { kind in
             switch kind {
-            case .connection, .hopByHop, .namedByConnection, .upgrade, .cutover, .contentLength, .transferEncoding, .trailer,
+            case .connection, .hopByHop, .namedByConnection, .upgrade, .cutover, .contentLength, .transferEncoding,
+                .trailer,
                 .date, .setCookie:
                 true
             default: false

@@ -30,10 +30,13 @@ extension ClientSession {
         appendWriteLines(head, p, to: lines)
         let headerLines = Array(lines.bytes)
         lines.clear()
-        for i in 0..<head.fieldCount where head.field(i).kind == .conditional { append(line: head.field(i), p, to: lines) }
+        for i in 0..<head.fieldCount where head.field(i).kind == .conditional {
+            append(line: head.field(i), p, to: lines)
+        }
         let conditionalLines = Array(lines.bytes)
         let target = targetText(head, p)
-        let method = String(decoding: UnsafeBufferPointer(start: p + head.leading, count: head.methodEnd - head.leading), as: UTF8.self)
+        let method = String(
+            decoding: UnsafeBufferPointer(start: p + head.leading, count: head.methodEnd - head.leading), as: UTF8.self)
         let key = headerKey(head, p) ?? found.key
         return Submission(
             user: user, records: found.records, idempotencyKey: key,
@@ -46,7 +49,9 @@ extension ClientSession {
     private func decideAgain(for user: String) {
         var user = user
         user.withUTF8 { bytes in
-            guard let base = bytes.baseAddress, !Bucketing.isAnonymous(base, bytes.count) else { return decide(for: nil) }
+            guard let base = bytes.baseAddress, !Bucketing.isAnonymous(base, bytes.count) else {
+                return decide(for: nil)
+            }
             decide(for: UserID(base: base, count: bytes.count))
         }
     }

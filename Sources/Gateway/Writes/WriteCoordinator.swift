@@ -104,7 +104,8 @@ package final class WriteCoordinator: Sendable {
 
     /// Whether legs of this user to a side are outstanding.
     func hasOutstanding(_ user: UserID, _ side: Side) -> Bool {
-        let index = Int(side.rawValue) * WriteCoordinator.filterSize + Int(user.hash % UInt64(WriteCoordinator.filterSize))
+        let index =
+            Int(side.rawValue) * WriteCoordinator.filterSize + Int(user.hash % UInt64(WriteCoordinator.filterSize))
         guard filter[index].load(ordering: .sequentiallyConsistent) > 0 else { return false }
         let text = user.text
         return tables.withLock { $0.outstanding.count(user: text, side) > 0 }

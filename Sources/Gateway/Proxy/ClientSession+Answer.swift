@@ -61,7 +61,7 @@ extension ClientSession {
         request.answered = status
         dropRequest()
         do throws(IOFailure) {
-            try await client.flush(timeout: worker.snapshot.settings.timeouts.bodyMilliseconds)
+            try await client.flush(timeout: snapshot.settings.timeouts.bodyMilliseconds)
         } catch {
             throw .gone
         }
@@ -76,7 +76,7 @@ extension ClientSession {
     }
 
     private func appendExposed(_ out: Buffer) {
-        guard worker.snapshot.settings.expose else { return }
+        guard snapshot.settings.expose else { return }
         out.append("Cutover-Backend: ")
         out.append(request.decision.side.name)
         out.append("\r\nCutover-Reason: ")

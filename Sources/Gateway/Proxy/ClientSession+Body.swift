@@ -15,7 +15,7 @@ extension ClientSession {
         try await sendContinue()
         if head.contentLength > 0 { body.reserve(head.contentLength) }
         var scanner = BodyScanner.request(head)
-        let timeout = worker.snapshot.settings.timeouts.bodyMilliseconds
+        let timeout = snapshot.settings.timeouts.bodyMilliseconds
         while true {
             let count = client.input.count - head.length
             if count > 0 {
@@ -42,7 +42,7 @@ extension ClientSession {
         guard client.head.expectsContinue, !request.isHTTP10, client.input.count == client.head.length else { return }
         client.output.append("HTTP/1.1 100 Continue\r\n\r\n")
         do throws(IOFailure) {
-            try await client.flush(timeout: worker.snapshot.settings.timeouts.bodyMilliseconds)
+            try await client.flush(timeout: snapshot.settings.timeouts.bodyMilliseconds)
         } catch {
             throw .gone
         }

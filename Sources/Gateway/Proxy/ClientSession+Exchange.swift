@@ -137,7 +137,7 @@ extension ClientSession {
         capture?.begin(upstream.input.readable, head)
         let reusable = head.keepAlive && !scanner.endsWithConnection
         upstream.input.consume(head.length)
-        let timeout = worker.snapshot.settings.timeouts.bodyMilliseconds
+        let timeout = snapshot.settings.timeouts.bodyMilliseconds
         let input = upstream.input
         while true {
             let out = client.output

@@ -57,7 +57,7 @@ extension ClientSession {
     private func sendBody(
         _ scanner: inout BodyScanner, _ upstream: Connection, _ pool: UpstreamPool
     ) async throws(UpstreamFailure) {
-        let timeout = worker.snapshot.settings.timeouts.bodyMilliseconds
+        let timeout = snapshot.settings.timeouts.bodyMilliseconds
         while true {
             guard let used = scanner.scan(client.input.readable, client.input.count, payload: { _, _ in }) else {
                 brokenBody = true

@@ -10,7 +10,7 @@ extension ClientSession {
     func handleRead() async throws(SessionEnd) {
         if !request.bodyComplete {
             // A read with a body (PROPFIND, a search by POST) must be repeatable for fallback and comparison.
-            let limit = worker.snapshot.settings.shadow.bodyMaxBytes
+            let limit = snapshot.settings.shadow.bodyMaxBytes
             if client.head.contentLength > limit {
                 if request.isShadowed { metrics.shadow(.dropped) }
                 return try await passThrough()
@@ -88,7 +88,7 @@ extension ClientSession {
     private func legacyCatchesUp() async {
         let coordinator = worker.coordinator
         guard coordinator.mayHaveOutstanding(.legacy),
-            let user = worker.snapshot.identity.user(
+            let user = snapshot.identity.user(
                 client.head, client.input.readable, worker.identityScratch,
                 wallSeconds: { clinux_wall_milliseconds() / 1000 })
         else { return }
@@ -102,13 +102,13 @@ extension ClientSession {
     }
 
     private func fallbackReason(status: Int) -> FallbackReason? {
-        let fallback = worker.snapshot.settings.fallback
+        let fallback = snapshot.settings.fallback
         if status == 404 { return fallback.on404 ? .notFound : nil }
         return status >= 500 && fallback.on5xx ? .serverError : nil
     }
 
     func fallbackReason(_ failure: UpstreamFailure) -> FallbackReason? {
-        let fallback = worker.snapshot.settings.fallback
+        let fallback = snapshot.settings.fallback
         switch failure {
         case .connect, .exhausted: return fallback.onConnect ? .connect : nil
         case .timeout: return fallback.onTimeout ? .timeout : nil

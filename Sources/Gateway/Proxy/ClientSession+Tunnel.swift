@@ -26,7 +26,7 @@ extension ClientSession {
         request.keepAlive = false
         appendAnswerHead(of: upstream, side: pool.side, reason: request.decision.reason, dropsFraming: false)
         upstream.input.consume(upstream.head.length)
-        await passBothWays(upstream, idle: worker.snapshot.settings.timeouts.clientIdleMilliseconds)
+        await passBothWays(upstream, idle: snapshot.settings.timeouts.clientIdleMilliseconds)
         pool.discard(upstream)
     }
 

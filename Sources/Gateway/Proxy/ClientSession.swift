@@ -24,12 +24,16 @@ final class ClientSession {
     /// `X-Forwarded-For` line of a request that had none.
     let forwardedForLine: [UInt8]
     let peerText: [UInt8]
+    /// What the request at hand is decided and served by, from its first byte to its last: a reload in between must not
+    /// pull the routes from under it.
+    private(set) var snapshot: Snapshot
     /// The framing of the streamed body was wrong: the client's fault, not the backend's.
     var brokenBody = false
 
     init(worker: Worker, client: Connection, peer: sockaddr_storage) {
         self.worker = worker
         self.client = client
+        snapshot = worker.snapshot
         body = Buffer(pool: worker.loop.blocks)
         var peer = peer
         peerText = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
@@ -116,6 +120,8 @@ final class ClientSession {
     @inline(__always)
     func begin() {
         request = RequestContext()
+        if snapshot !== worker.snapshot { snapshot = worker.snapshot }
+        brokenBody = false
         request.started = clinux_monotonic_nanoseconds()
         request.id = (loop.random.next(), loop.random.next())
         body.clear()
@@ -149,7 +155,6 @@ final class ClientSession {
     private func route() {
         let head = client.head
         let p = client.input.readable
-        let snapshot = worker.snapshot
         if snapshot.compiledRoutes.isEmpty {
             request.kind = head.method.isSafe ? .read : .write
         } else if let index = snapshot.routes.match(
@@ -167,7 +172,6 @@ final class ClientSession {
     /// Asks who serves this user now; for the head at the front of the client's input.
     @inline(__always)
     private func decide() {
-        let snapshot = worker.snapshot
         if request.kind == .legacy || request.kind == .new {
             request.decision = Decision(side: request.kind == .legacy ? .legacy : .new, reason: .route)
             return
@@ -180,7 +184,6 @@ final class ClientSession {
 
     @inline(__always)
     func decide(for user: UserID?) {
-        let snapshot = worker.snapshot
         let found = snapshot.decide(
             user, coordinator: worker.coordinator, breaker: worker.new.breaker, now: loop.now, mayProbe: true)
         request.decision = found.decision

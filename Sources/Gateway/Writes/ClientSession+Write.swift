@@ -23,7 +23,7 @@ extension ClientSession {
     /// other side (contract §6).
     func handleWrite() async throws(SessionEnd) {
         metrics.writeReceived()
-        let limit = worker.snapshot.settings.writes.bodyMaxBytes
+        let limit = snapshot.settings.writes.bodyMaxBytes
         if let refusal = try await readBody(limit: limit) {
             if case .bodyTooLarge = refusal { metrics.limitHit(.writeBody) }
             return try await answer(refusal)
@@ -47,7 +47,7 @@ extension ClientSession {
         case .stale(let items):
             metrics.conflict(.gateway)
             metrics.conflictedWrite()
-            let isBatch = request.route >= 0 && worker.snapshot.compiledRoutes[request.route].items != nil
+            let isBatch = request.route >= 0 && snapshot.compiledRoutes[request.route].items != nil
             try await answer(.staleRevision(items, isBatch: isBatch))
         case .unavailable:
             metrics.limitHit(.journalQueue)
@@ -93,7 +93,7 @@ extension ClientSession {
             try await refuse(&write, upstream, pool, reason: request.decision.reason, isFinal: false)
         case .failed:
             book(side, .error, started)
-            if side == .new, worker.snapshot.settings.fallback.on5xx {
+            if side == .new, snapshot.settings.fallback.on5xx {
                 write.isUncertainOnNew = true
                 dispose(upstream, pool)
                 return try await fallBack(&write, .serverError)
@@ -195,14 +195,14 @@ extension ClientSession {
         if leg.attempts > 0 {
             // New has failed a moment ago (a fallback): its next turn comes after the usual pause.
             leg.nextAttemptMilliseconds =
-                clinux_wall_milliseconds() + worker.snapshot.settings.writes.retryMinMilliseconds
+                clinux_wall_milliseconds() + snapshot.settings.writes.retryMinMilliseconds
         }
         let delivery = Delivery(
             sequence: write.sequence, user: write.submission.user, side: side,
             acceptedMilliseconds: write.acceptedMilliseconds, status: leg, message: write.message,
             answeredStatus: status)
         delivery.isConflicted = write.isConflicted
-        guard worker.snapshot.settings.writes.answersAfterBoth, leg.attempts == 0 else {
+        guard snapshot.settings.writes.answersAfterBoth, leg.attempts == 0 else {
             return worker.deliveries.start(delivery)
         }
         let limit = worker.pool(side).timeout

@@ -16,7 +16,6 @@ extension ClientSession {
     func makeSubmission() throws(SubmissionProblem) -> Submission {
         let head = client.head
         let p = client.input.readable
-        let snapshot = worker.snapshot
         let route = request.route >= 0 ? snapshot.compiledRoutes[request.route] : nil
         var user = snapshot.identity.user(head, p, worker.identityScratch) {
             clinux_wall_milliseconds() / 1000
@@ -123,7 +122,7 @@ extension ClientSession {
         guard let route else { return found }
         let p = client.input.readable
         let head = client.head
-        if let range = worker.snapshot.routes.capture(
+        if let range = snapshot.routes.capture(
             .record, route: request.route, path: p + head.pathStart, head.pathEnd - head.pathStart)
         {
             let record = decodedPath(p + head.pathStart + range.start, range.count)

@@ -75,7 +75,10 @@ let package = Package(
         tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
         tests(
             "GatewayTests",
-            ["Gateway", "Configuration", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry", "COpenSSL", "CLinux"]),
+            [
+                "Gateway", "Configuration", "Comparison", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry",
+                "COpenSSL", "CLinux",
+            ]),
         tests("ControlPlaneTests", ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
         tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
         tests("DemoTests", ["Demo"]),

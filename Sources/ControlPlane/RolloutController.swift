@@ -124,10 +124,7 @@ package actor RolloutController {
         let event = event(command.action, before: rolloutJSON(before), after: rolloutJSON(next), origin)
         do throws(JournalError) {
             let record = try record(of: next)
-            let isSaved = try await journal.write { store throws(JournalError) in
-                try store.saveRollout(record, replacing: before.generation, event: event)
-            }
-            if !isSaved { throw JournalError(.other, "the stored rollout is at another generation") }
+            try await save(record, event)
         } catch {
             guard isRollback else {
                 if state.generation == next.generation { state = before }
@@ -183,10 +180,7 @@ package actor RolloutController {
         do throws(JournalError) {
             if state != before {
                 let next = state
-                let record = try record(of: next)
-                _ = try await journal.write { store throws(JournalError) in
-                    try store.saveRollout(record, replacing: before.generation, event: event)
-                }
+                try await save(try record(of: next), event)
             } else {
                 try await journal.write { store throws(JournalError) in try store.appendEvent(event) }
             }
@@ -223,6 +217,17 @@ package actor RolloutController {
         } catch {
             logLine("the rollout's state is not durable yet: \(error.message)")
         }
+    }
+
+    /// Stores a state over whatever older one is stored: one generation back as a rule, more after a rollback that was
+    /// in force without being durable. Saves keep the order of the commands: the journal takes its work in order.
+    private func save(_ record: RolloutRecord, _ event: RolloutEvent) async throws(JournalError) {
+        let isSaved = try await journal.write { store throws(JournalError) in
+            let stored = try store.loadRollout()?.generation ?? 0
+            guard stored < record.generation else { return false }
+            return try store.saveRollout(record, replacing: stored, event: event)
+        }
+        if !isSaved { throw JournalError(.other, "the stored rollout is at another generation") }
     }
 
     private func publish() { dataPlane?.publish(snapshot) }

@@ -47,7 +47,9 @@ extension AdminAPI {
     private func gateFindings() async -> [GateFinding] {
         let plan = await controller.picture.settings.plan
         let (figures, _) = board.figures()
-        return readGates(figures, plan: plan, lagSeconds: 0).filter { $0.threshold != nil }.map { gate in
+        let lag = oldestPendingSeconds()
+        let gates = readGates(figures, plan: plan, lagSeconds: max(lag.legacy, lag.new))
+        return gates.filter { $0.threshold != nil }.map { gate in
             let verdict: GateVerdict =
                 switch gate.verdict {
                 case .pass: .pass

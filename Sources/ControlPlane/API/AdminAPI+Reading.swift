@@ -268,7 +268,8 @@ extension AdminAPI {
             body: renderMetrics(totals, figures: figures, gauges: gauges))
     }
 
-    private func oldestPendingSeconds() -> ByBackend<Double> {
+    /// How long the oldest outstanding leg of each backend has waited.
+    func oldestPendingSeconds() -> ByBackend<Double> {
         let now = clinux_wall_milliseconds()
         func age(_ side: Side) -> Double {
             guard let oldest = dataPlane.shared.coordinator.backlog(side).oldestMilliseconds else { return 0 }

@@ -10,6 +10,12 @@ struct UserID {
 
     var text: String { String(decoding: UnsafeBufferPointer(start: base, count: count), as: UTF8.self) }
     var hash: UInt64 { userHash(base, count) }
+    /// Its bytes are those of `text`, whatever else they may be.
+    var isASCII: Bool {
+        var all: UInt8 = 0
+        for i in 0..<count { all |= base[i] }
+        return all < 0x80
+    }
 }
 
 /// Scratch memory for ids that have to be decoded. One per loop.

@@ -6,10 +6,16 @@ struct DeadlineWheel {
         var generation: UInt32
     }
 
+    /// An entry in its bucket, and the tick that it is there for: ticks a turn of the wheel apart share a bucket.
+    private struct Place {
+        var entry: Entry
+        var tick: UInt64
+    }
+
     /// Length of a tick is 2^5 = 32 ms; the wheel spans about 33 s, later deadlines are re-inserted on the way.
     static let tickShift: UInt64 = 5
     private static let size: UInt64 = 1024
-    private var buckets = [[Entry]](repeating: [], count: Int(DeadlineWheel.size))
+    private var buckets = [[Place]](repeating: [], count: Int(DeadlineWheel.size))
     private var current: UInt64
     /// No entry has a tick before this one.
     private(set) var earliest: UInt64 = .max
@@ -21,7 +27,7 @@ struct DeadlineWheel {
     /// Returns the tick at which the entry will come up: the wanted one or the horizon.
     mutating func insert(_ entry: Entry, tick wanted: UInt64) -> UInt64 {
         let tick = min(max(wanted, current + 1), current + DeadlineWheel.size - 1)
-        buckets[Int(tick & (DeadlineWheel.size - 1))].append(entry)
+        buckets[Int(tick & (DeadlineWheel.size - 1))].append(Place(entry: entry, tick: tick))
         if tick < earliest { earliest = tick }
         return tick
     }
@@ -50,9 +56,16 @@ struct DeadlineWheel {
         while tick <= last {
             let index = Int(tick & (DeadlineWheel.size - 1))
             if !buckets[index].isEmpty {
-                var due: [Entry] = []
+                var due: [Place] = []
                 swap(&due, &buckets[index])
-                for entry in due { visit(entry, tick, &self) }
+                for place in due {
+                    // What was put back a moment ago, for the wheel's next turn, may be in a bucket of this one.
+                    if place.tick <= target {
+                        visit(place.entry, place.tick, &self)
+                    } else {
+                        buckets[index].append(place)
+                    }
+                }
                 if buckets[index].isEmpty {
                     due.removeAll(keepingCapacity: true)
                     swap(&due, &buckets[index])

@@ -29,9 +29,11 @@ func compare(
     // What is coded has to be decodable before anything can be said of it.
     let sameBody = a.contentEncoding.isEmpty && b.contentEncoding.isEmpty && equalBytes(a.body, b.body)
     if a.status == b.status, sameBody, equalHeaders(a, b, settings.headers, scratch) { return .equal }
-    guard let first = hash(a, settings, hasher, scratch), let second = hash(b, settings, hasher, scratch) else {
-        return .failed
-    }
+    // Where the media type does not count, what only one side calls JSON is compared as bytes: equal bytes stay equal.
+    let isJSON = isJSON(a) && isJSON(b)
+    guard let first = hash(a, isJSON, settings, hasher, scratch),
+        let second = hash(b, isJSON, settings, hasher, scratch)
+    else { return .failed }
     switch (first, second) {
     case (.tooLarge, _), (_, .tooLarge): return .tooLarge
     case (.hash(let x), .hash(let y)): return x == y ? .equal : .different
@@ -49,6 +51,8 @@ private func equalHeaders(_ a: AnswerCapture, _ b: AnswerCapture, _ names: [Stri
     names == ["content-type"] && equalBytes(a.slice(a.contentType), b.slice(b.contentType))
 }
 
+private func isJSON(_ answer: AnswerCapture) -> Bool { isJSONMediaType(answer.slice(answer.contentType)) }
+
 private enum HashOutcome {
     case hash(ContentHash)
     case tooLarge
@@ -56,10 +60,9 @@ private enum HashOutcome {
 
 /// Hash of status, listed headers and content; nil when the content cannot be decoded.
 private func hash(
-    _ answer: AnswerCapture, _ settings: ShadowSettings, _ hasher: ContentHasher, _ scratch: MessageHead
+    _ answer: AnswerCapture, _ isJSON: Bool, _ settings: ShadowSettings, _ hasher: ContentHasher, _ scratch: MessageHead
 ) -> HashOutcome? {
     let content: ContentHash
-    let isJSON = isJSONMediaType(answer.slice(answer.contentType))
     if answer.contentEncoding.isEmpty {
         content = hasher.hash(answer.body, isJSON: isJSON, rules: settings.comparison)
     } else {
@@ -89,15 +92,19 @@ private func lowercased(_ byte: UInt8) -> UInt8 { byte &- 65 < 26 ? byte | 0x20 
 
 /// What the operator gets to see of a mismatch: never a value, unless `keep_values` says so.
 func describe(_ read: ShadowRead, settings: ShadowSettings, hasher: ContentHasher, scratch: MessageHead) -> Mismatch {
+    let (legacy, new) = read.primarySide == .legacy ? (read.primary, read.other) : (read.other, read.primary)
+    let isJSON = isJSON(legacy) && isJSON(new)
     func summary(_ answer: AnswerCapture) -> Mismatch.Answer {
         let text: String
-        if case .hash(let value)? = hash(answer, settings, hasher, scratch) { text = value.hex } else { text = "" }
+        if case .hash(let value)? = hash(answer, isJSON, settings, hasher, scratch) {
+            text = value.hex
+        } else {
+            text = ""
+        }
         return Mismatch.Answer(status: answer.status, hash: text)
     }
-    let (legacy, new) = read.primarySide == .legacy ? (read.primary, read.other) : (read.other, read.primary)
     let first = decodedBody(legacy, settings)
     let second = decodedBody(new, settings)
-    let isJSON = isJSONMediaType(legacy.slice(legacy.contentType)) && isJSONMediaType(new.slice(new.contentType))
     let found = first.withUnsafeBufferPointer { a in
         second.withUnsafeBufferPointer { b in
             findDifferences(a, b, isJSON: isJSON, rules: settings.comparison, includeValues: settings.keepValues)

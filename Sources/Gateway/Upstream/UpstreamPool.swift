@@ -51,9 +51,12 @@ final class UpstreamPool {
     /// A connection that is ready for a request: an idle one, or (also when `fresh`) a new one.
     @inline(__always)
     func take(fresh: Bool = false) async throws(UpstreamFailure) -> Connection {
-        if !fresh, let connection = takeIdle() { return connection }
-        return try await makeConnection()
+        if !fresh, !isOthersTurn, let connection = takeIdle() { return connection }
+        return try await makeConnection(fresh: fresh)
     }
+
+    /// Everything that is free is for those who came before: who waits, or has been called up and not run yet.
+    private var isOthersTurn: Bool { waiters.ahead > 0 && idle.count + limit - open <= waiters.ahead }
 
     private func takeIdle() -> Connection? {
         while let connection = idle.popLast() {
@@ -70,20 +73,23 @@ final class UpstreamPool {
         return nil
     }
 
-    private func makeConnection() async throws(UpstreamFailure) -> Connection {
-        while open >= limit {
-            if let spare = idle.popLast() {
-                // Only a caller that wants a fresh connection gets here with idle ones left: make room.
+    private func makeConnection(fresh: Bool) async throws(UpstreamFailure) -> Connection {
+        var hasWaited = false
+        while open >= limit || (!hasWaited && isOthersTurn) {
+            if fresh, hasWaited || !isOthersTurn, let spare = idle.popLast() {
+                // Room for a connection that nobody has used before.
                 spare.isIdle = false
                 discard(spare, from: .idle)
                 break
             }
             metrics.limitHit(.poolWait)
-            guard await waiters.wait(loop: loop, milliseconds: connectTimeout) else {
+            // Who was called up for nothing (a place may go twice) keeps its place in the line.
+            guard await waiters.wait(loop: loop, milliseconds: connectTimeout, atFront: hasWaited) else {
                 metrics.limitHit(.poolWaitTime)
                 throw .exhausted
             }
-            if let connection = takeIdle() { return connection }
+            hasWaited = true
+            if !fresh, let connection = takeIdle() { return connection }
         }
         open += 1
         metrics.upstreamEntered(side.backend, .connecting)
@@ -162,15 +168,22 @@ struct WaiterQueue {
     final class Waiter {
         var continuation: UnsafeContinuation<Bool, Never>?
     }
-    private final class Line { var waiters: [Waiter] = [] }
+    private final class Line {
+        var waiters: [Waiter] = []
+        /// Called up, but their tasks have not run yet.
+        var calledUp = 0
+    }
     private let line = Line()
 
+    /// How many came before whoever comes now.
+    var ahead: Int { line.waiters.count + line.calledUp }
+
     /// True when called up, false when `milliseconds` passed first.
-    func wait(loop: EventLoop, milliseconds: Int64) async -> Bool {
+    func wait(loop: EventLoop, milliseconds: Int64, atFront: Bool = false) async -> Bool {
         let waiter = Waiter()
         let line = line
-        line.waiters.append(waiter)
-        return await withUnsafeContinuation { continuation in
+        line.waiters.insert(waiter, at: atFront ? 0 : line.waiters.count)
+        let isCalledUp = await withUnsafeContinuation { continuation in
             waiter.continuation = continuation
             loop.schedule(after: milliseconds) {
                 guard let late = waiter.continuation else { return }
@@ -179,6 +192,8 @@ struct WaiterQueue {
                 late.resume(returning: false)
             }
         }
+        if isCalledUp { line.calledUp -= 1 }
+        return isCalledUp
     }
 
     func resumeFirst() {
@@ -186,6 +201,7 @@ struct WaiterQueue {
         let first = line.waiters.removeFirst()
         let continuation = first.continuation
         first.continuation = nil
+        line.calledUp += 1
         continuation?.resume(returning: true)
     }
 }

@@ -104,8 +104,8 @@ package final class WriteCoordinator: Sendable {
 
     /// Whether legs of this user to a side are outstanding.
     func hasOutstanding(_ user: UserID, _ side: Side) -> Bool {
-        let index =
-            Int(side.rawValue) * WriteCoordinator.filterSize + Int(user.hash % UInt64(WriteCoordinator.filterSize))
+        // An id that is no valid UTF-8 was counted under its repaired text, so it is looked for there.
+        let index = user.isASCII ? slot(user.hash, side) : slot(user.text, side)
         guard filter[index].load(ordering: .sequentiallyConsistent) > 0 else { return false }
         let text = user.text
         return tables.withLock { $0.outstanding.count(user: text, side) > 0 }
@@ -126,7 +126,11 @@ package final class WriteCoordinator: Sendable {
     private func slot(_ user: String, _ side: Side) -> Int {
         var user = user
         let hash = user.withUTF8 { bytes in bytes.baseAddress.map { userHash($0, bytes.count) } ?? userHashOfNothing }
-        return Int(side.rawValue) * WriteCoordinator.filterSize + Int(hash % UInt64(WriteCoordinator.filterSize))
+        return slot(hash, side)
+    }
+
+    private func slot(_ hash: UInt64, _ side: Side) -> Int {
+        Int(side.rawValue) * WriteCoordinator.filterSize + Int(hash % UInt64(WriteCoordinator.filterSize))
     }
 
     private var userHashOfNothing: UInt64 {

@@ -1,0 +1,334 @@
+import Configuration
+import FoundationEssentials
+import Gateway
+import Journal
+import Rollout
+import StoreSQLite
+import Synchronization
+import Telemetry
+import Testing
+
+@testable import ControlPlane
+
+private let adminToken = "admin-token-of-the-tests"
+private let viewerToken = "viewer-token-of-the-tests"
+
+/// The admin API on a real store. The loops of its data plane do not run.
+private struct Office {
+    let house: House
+    let dataPlane: DataPlane
+    let api: AdminAPI
+    let isReady: IsReady
+
+    final class IsReady: Sendable {
+        let value = Atomic<Bool>(true)
+    }
+
+    init(
+        plan: Plan? = ControlPlaneTests.plan(), reload: ReloadOutcome = .unavailable("another reload is under way")
+    ) async throws {
+        let house = try await House(plan: plan)
+        let directory = house.directory.path
+        try Data(adminToken.utf8).write(to: URL(filePath: "\(directory)/admin.token"))
+        try Data(viewerToken.utf8).write(to: URL(filePath: "\(directory)/viewer.token"))
+        dataPlane = DataPlane(snapshot: await house.controller.snapshot, journal: house.journal, workers: 1)
+        let isReady = IsReady()
+        self.isReady = isReady
+        self.house = house
+        api = AdminAPI(
+            controller: house.controller, dataPlane: dataPlane, journal: house.journal,
+            board: FigureBoard(dataPlane: dataPlane, control: house.metrics, windowSeconds: 300),
+            tokens: try AdminTokens(directory: directory), reload: { _ in reload },
+            isReady: { isReady.value.load(ordering: .relaxed) })
+    }
+
+    func ask(
+        _ method: String, _ target: String, _ body: String = "", token: String? = adminToken,
+        authorization: String? = nil, ifMatch: String? = nil, peer: String = "127.0.0.1"
+    ) async -> ServiceResponse {
+        let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
+        var headers: [(name: String, value: String)] = []
+        if let line = authorization ?? token.map({ "Bearer \($0)" }) { headers.append(("authorization", line)) }
+        if let ifMatch { headers.append(("if-match", ifMatch)) }
+        return await api.handle(
+            ServiceRequest(
+                method: method, path: parts[0], query: parts.count > 1 ? parts[1] : "", headers: headers,
+                body: Array(body.utf8), peer: peer))
+    }
+}
+
+extension ServiceResponse {
+    fileprivate var json: JSONValue? { try? JSONDecoder().decode(JSONValue.self, from: Data(body)) }
+    fileprivate var text: String { String(decoding: body, as: UTF8.self) }
+    fileprivate func field(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+}
+
+private let readable = ["/api/v1/status", "/api/v1/rollout", "/api/v1/users/anna", "/api/v1/events", "/metrics", "/"]
+private let changing = [
+    ("POST", "/api/v1/rollout/pause"), ("POST", "/api/v1/rollout/percent"), ("PUT", "/api/v1/users/anna/pin"),
+    ("DELETE", "/api/v1/users/anna/pin"), ("POST", "/api/v1/journal/replay"), ("POST", "/api/v1/reload"),
+]
+
+@Suite(.timeLimit(.minutes(2)))
+struct AdminAPITests {
+    @Test(
+        arguments: [
+            ("127.0.0.1", nil, 200, 401), ("127.8.9.10", nil, 200, 401), ("::1", nil, 200, 401),
+            ("::ffff:127.0.0.1", nil, 200, 401),
+            ("10.0.0.1", nil, 401, 401), ("::2", nil, 401, 401), ("::ffff:10.0.0.1", nil, 401, 401),
+            ("", nil, 401, 401),
+            ("127.0.0.1", "Bearer \(adminToken)", 200, 0), ("10.0.0.1", "Bearer \(adminToken)", 200, 0),
+            ("10.0.0.1", "bearer \(adminToken)", 200, 0), ("127.0.0.1", "Bearer \(viewerToken)", 200, 403),
+            ("10.0.0.1", "Bearer \(viewerToken)", 200, 403), ("127.0.0.1", "Bearer wrong", 401, 401),
+            ("10.0.0.1", "Bearer wrong", 401, 401), ("10.0.0.1", "Bearer ", 401, 401),
+            ("10.0.0.1", adminToken, 401, 401),
+            ("10.0.0.1", "Basic \(adminToken)", 401, 401), ("10.0.0.1", "Bearer \(adminToken)x", 401, 401),
+        ] as [(String, String?, Int, Int)])
+    func whoMayAskForWhat(peer: String, authorization: String?, reading: Int, changing status: Int) async throws {
+        let office = try await Office()
+        for target in readable {
+            for method in ["GET", "HEAD"] {
+                let answer = await office.ask(method, target, token: nil, authorization: authorization, peer: peer)
+                #expect(answer.status == reading, "\(method) \(target)")
+                #expect((answer.field("WWW-Authenticate") != nil) == (reading == 401))
+            }
+        }
+        for (method, target) in changing {
+            let answer = await office.ask(method, target, token: nil, authorization: authorization, peer: peer)
+            #expect(status == 0 ? ![401, 403].contains(answer.status) : answer.status == status, "\(method) \(target)")
+            #expect(!answer.text.contains(adminToken) && !answer.text.contains(viewerToken))
+        }
+        for target in ["/healthz", "/readyz"] {
+            #expect(await office.ask("GET", target, token: nil, peer: peer).status == 200)
+        }
+        office.house.close()
+    }
+
+    @Test func whoMayNotChangeChangesNothing() async throws {
+        let office = try await Office()
+        for token in [viewerToken, "wrong", nil] {
+            _ = await office.ask("POST", "/api/v1/rollout/percent", "{\"percent\":50}", token: token)
+            _ = await office.ask("PUT", "/api/v1/users/anna/pin", "{\"side\":\"new\"}", token: token)
+        }
+        #expect(await office.house.controller.state.generation == 1)
+        #expect(await office.house.controller.pin(of: "anna") == nil)
+        office.house.close()
+    }
+
+    @Test(arguments: [
+        ("POST", "rollout/percent", "", "percent: missing"), ("POST", "rollout/percent", "{}", "percent: missing"),
+        ("POST", "rollout/percent", "{\"percent\":null}", "percent: missing"),
+        ("POST", "rollout/percent", "{\"percent\":\"12\"}", "percent: the value is of the wrong type"),
+        ("POST", "rollout/percent", "{\"percent\":101}", "percent: 101"),
+        ("POST", "rollout/percent", "{\"percent\":-1}", "percent: -1"),
+        ("POST", "rollout/percent", "{\"percent\":12.345}", "at most two decimals"),
+        ("POST", "rollout/percent", "{\"percent\":1e999}", "percent: the value is of the wrong type"),
+        ("POST", "rollout/percent", "{\"percent\":12", "not valid JSON"),
+        ("POST", "rollout/percent", "[12]", "not a JSON object"),
+        ("POST", "rollout/percent", "12", "not a JSON object"),
+        (
+            "POST", "rollout/percent", "{\"precent\":12}",
+            "unknown member \"precent\"; accepted: all_parked, dry_run, force"
+        ),
+        ("POST", "rollout/promote", "{\"to\":\"hlaf\"}", "accepted: dual-write, shadow, canary, half, full"),
+        ("POST", "rollout/rollback", "{\"to\":\"\"}", "there is no stage"),
+        ("POST", "rollout/promote", "{\"force\":\"yes\"}", "force: the value is of the wrong type"),
+        ("PUT", "users/anna/pin", "", "side: missing"),
+        ("PUT", "users/anna/pin", "{\"side\":\"old\"}", "\"old\" is no backend"),
+        ("PUT", "users/%20/pin", "{\"side\":\"new\"}", "not empty"),
+        ("PUT", "users//pin", "{\"side\":\"new\"}", "not empty"),
+        ("POST", "journal/replay", "", "accepted: {\"seqs\": [17]} or"),
+        ("POST", "journal/replay", "{\"seqs\":[1],\"all_parked\":true}", "accepted: {\"seqs\": [17]} or"),
+        ("POST", "journal/replay", "{\"seqs\":[\"a\"]}", "the value is of the wrong type"),
+        ("POST", "reload", "{\"x\":1}", "unknown member \"x\""),
+    ])
+    func aBodyThatMakesNoSenseIsRefusedAndSaysWhatIsAccepted(
+        method: String, target: String, body: String, said: String
+    ) async throws {
+        let office = try await Office()
+        let answer = await office.ask(method, "/api/v1/" + target, body)
+        #expect(answer.status == 400 && answer.field("Content-Type") == "application/problem+json")
+        guard case .string(let detail)? = answer.json?["detail"] else {
+            Issue.record("no detail: \(answer.text)")
+            return
+        }
+        #expect(detail.contains(said), "\(detail)")
+        #expect(await office.house.controller.state.generation == 1)
+        office.house.close()
+    }
+
+    @Test(
+        arguments: [
+            ("GET", "/nothing", 404, nil), ("GET", "/api/v1/nothing", 404, nil), ("GET", "/api/v2/status", 404, nil),
+            ("POST", "/api/v1/rollout/promotion", 404, nil), ("GET", "/api/v1/users/a/b/c", 404, nil),
+            ("GET", "/api/v1/status/", 404, nil), ("POST", "/api/v1/status", 405, "GET"),
+            ("GET", "/api/v1/reload", 405, "POST"),
+            ("GET", "/api/v1/rollout/promote", 405, "POST"), ("POST", "/api/v1/users/a/pin", 405, "PUT, DELETE"),
+            ("DELETE", "/api/v1/users/a", 405, "GET"), ("GET", "/api/v1/journal/replay", 405, "POST"),
+        ] as [(String, String, Int, String?)])
+    func whatIsNotThereIsSaidSo(method: String, target: String, status: Int, allow: String?) async throws {
+        let office = try await Office()
+        let answer = await office.ask(method, target)
+        #expect(answer.status == status && answer.field("Allow") == allow)
+        #expect(answer.json?["status"]?.text == "\(status)")
+        office.house.close()
+    }
+
+    @Test func aChangeTellsBeforeAndAfterAndItsGeneration() async throws {
+        let office = try await Office()
+        let answer = await office.ask(
+            "POST", "/api/v1/rollout/percent", "{\"percent\":12.5,\"reason\":\"a try\"}", ifMatch: "\"1\"",
+            peer: "10.1.2.3")
+        #expect(answer.status == 200 && answer.field("ETag") == "\"2\"")
+        #expect(answer.json?["before"]?["percent"]?.text == "0" && answer.json?["after"]?["percent"]?.text == "12.5")
+        #expect(answer.json?["after"]?["stage"]?.text == "\"canary\"" && answer.json?["dry_run"]?.text == "false")
+        let events = await office.ask("GET", "/api/v1/events?limit=1").json
+        guard case .array(let items)? = events?["items"], let event = items.first else {
+            Issue.record("no event")
+            return
+        }
+        #expect(event["actor"]?.text == "\"admin@10.1.2.3\"" && event["reason"]?.text == "\"a try\"")
+        #expect(event["action"]?.text == "\"set-percent\"" && event["before"]?["percent"]?.text == "0")
+        #expect(event["after"]?["percent"]?.text == "12.5" && events?["next"]?.text == "\"2\"")
+        office.house.close()
+    }
+
+    @Test(arguments: ["\"2\"", "2", "W/\"2\"", "*"])
+    func aChangeMayNameTheGenerationThatItHasSeen(ifMatch: String) async throws {
+        let office = try await Office()
+        #expect(await office.ask("POST", "/api/v1/rollout/promote").status == 200)
+        #expect(await office.ask("POST", "/api/v1/rollout/pause", ifMatch: "\"1\"").status == 412)
+        #expect(await office.ask("PUT", "/api/v1/users/a/pin", "{\"side\":\"new\"}", ifMatch: "\"1\"").status == 412)
+        #expect(await office.ask("POST", "/api/v1/rollout/pause", ifMatch: "yesterday").status == 400)
+        #expect(await office.ask("POST", "/api/v1/rollout/pause", ifMatch: ifMatch).status == 200)
+        office.house.close()
+    }
+
+    @Test func whatThePlanRefusesIsAConflictWithItsReasons() async throws {
+        let office = try await Office()
+        #expect(await office.ask("POST", "/api/v1/rollout/promote", "{\"to\":\"full\"}").status == 200)
+        let answer = await office.ask("POST", "/api/v1/rollout/promote")
+        guard case .array(let reasons)? = answer.json?["reasons"] else {
+            Issue.record("no reasons: \(answer.text)")
+            return
+        }
+        #expect(answer.status == 409 && reasons.count == 1)
+        #expect(await office.ask("POST", "/api/v1/rollout/rollback").status == 200)
+        #expect(await office.ask("POST", "/api/v1/rollout/pause").status == 409)
+        office.house.close()
+    }
+
+    @Test func aFailingGateHoldsAPromotionUntilItIsForced() async throws {
+        var gates = Gates()
+        gates.readErrorRate = 0.1
+        let office = try await Office(plan: plan(gates: gates, minSamples: 10))
+        for _ in 0..<20 { office.dataPlane.metrics[0].read(.legacy, failed: true) }
+        let refused = await office.ask("POST", "/api/v1/rollout/promote")
+        #expect(refused.status == 409 && refused.json?["reasons"]?.text == "[\"gate read_error_rate fails\"]")
+        let status = await office.ask("GET", "/api/v1/status").json
+        #expect(status?["metrics"]?["read_error_rate"]?["verdict"]?.text == "\"fail\"")
+        #expect(status?["metrics"]?["read_error_rate"]?["by_backend"]?["legacy"]?["samples"]?.text == "20")
+        #expect(await office.ask("POST", "/api/v1/rollout/promote", "{\"force\":true}").status == 200)
+        office.house.close()
+    }
+
+    @Test func aBacklogThatIsTooOldHoldsAPromotionToo() async throws {
+        var gates = Gates()
+        gates.journalLagSeconds = 30
+        let office = try await Office(plan: plan(gates: gates))
+        // Accepted in 1970.
+        office.dataPlane.shared.coordinator.addOutstanding(1, user: "anna", .new, acceptedMilliseconds: 0)
+        let refused = await office.ask("POST", "/api/v1/rollout/promote")
+        #expect(refused.status == 409 && refused.json?["reasons"]?.text == "[\"gate journal_lag fails\"]")
+        office.dataPlane.shared.coordinator.removeOutstanding(1, user: "anna", .new)
+        #expect(await office.ask("POST", "/api/v1/rollout/promote").status == 200)
+        office.house.close()
+    }
+
+    @Test func aUserIsExplainedAndPinned() async throws {
+        let office = try await Office()
+        let user = "/api/v1/users/an%2Fna%20%C3%A9"
+        var found = await office.ask("GET", user).json
+        #expect(found?["user"]?.text == "\"an/na é\"" && found?["reason"]?.text == "\"outside-percent\"")
+        #expect(found?["side"]?.text == "\"legacy\"" && found?["pin"]?.text == "null")
+        #expect(await office.ask("PUT", user + "/pin", "{\"side\":\"new\"}").status == 200)
+        found = await office.ask("GET", user).json
+        #expect(found?["reason"]?.text == "\"pinned-new\"" && found?["pin"]?.text == "\"new\"")
+        #expect(await office.ask("DELETE", user + "/pin").status == 200)
+        #expect(await office.ask("GET", user).json?["pin"]?.text == "null")
+        #expect(await office.ask("GET", "/api/v1/users/").json?["reason"]?.text == "\"anonymous\"")
+        office.house.close()
+    }
+
+    @Test func listsArePagedNewestFirst() async throws {
+        let office = try await Office()
+        for number in 1...5 { _ = await office.ask("POST", "/api/v1/rollout/percent", "{\"percent\":\(number)}") }
+        var seen: [String] = []
+        var cursor = ""
+        for _ in 0..<10 {
+            let page = await office.ask("GET", "/api/v1/events?limit=2\(cursor)").json
+            guard case .array(let items)? = page?["items"] else { break }
+            seen += items.compactMap { $0["seq"]?.text }
+            guard case .string(let next)? = page?["next"] else { break }
+            cursor = "&cursor=\(next)"
+        }
+        #expect(seen == ["6", "5", "4", "3", "2", "1"])
+        for list in ["mismatches", "journal"] {
+            #expect(await office.ask("GET", "/api/v1/\(list)?limit=x").text == "{\"items\":[],\"next\":null}\n")
+        }
+        office.house.close()
+    }
+
+    @Test func aReplayOfWhatIsNotParkedIsRefusedAndReplaysNothing() async throws {
+        let office = try await Office()
+        let answer = await office.ask("POST", "/api/v1/journal/replay", "{\"seqs\":[17,18]}")
+        #expect(
+            answer.status == 409
+                && answer.json?["reasons"]?.text == "[\"there is no change 17\",\"there is no change 18\"]")
+        let none = await office.ask("POST", "/api/v1/journal/replay", "{\"all_parked\":true}")
+        #expect(none.status == 200 && none.json?["replayed"]?.text == "0")
+        office.house.close()
+    }
+
+    @Test func aReloadTellsWhatCameOfIt() async throws {
+        let invalid = try await Office(reload: .invalid(["cutover.yaml:1: no"]))
+        let answer = await invalid.ask("POST", "/api/v1/reload")
+        #expect(answer.status == 422 && answer.json?["reasons"]?.text == "[\"cutover.yaml:1: no\"]")
+        invalid.house.close()
+        let busy = try await Office()
+        #expect(await busy.ask("POST", "/api/v1/reload").status == 409)
+        busy.house.close()
+    }
+
+    @Test func readinessIsSaidWhoeverAsks() async throws {
+        let office = try await Office()
+        let ready = await office.ask("GET", "/readyz", token: nil)
+        #expect(ready.status == 200 && ready.json?["ready"]?.text == "true")
+        #expect(ready.json?["backends"]?["new"]?["healthy"]?.text == "true")
+        office.isReady.value.store(false, ordering: .relaxed)
+        #expect(await office.ask("GET", "/readyz", token: nil).status == 503)
+        #expect(await office.ask("GET", "/healthz", token: nil).text == "ok\n")
+        office.house.close()
+    }
+
+    @Test func theStatusHasTheShapeOfTheContract() async throws {
+        let office = try await Office()
+        let status = try #require(await office.ask("GET", "/api/v1/status").json)
+        for path in [
+            "rollout.plan", "rollout.stage", "rollout.percent", "rollout.shadow_percent", "rollout.dual_write",
+            "rollout.state",
+            "rollout.since", "rollout.generation", "metrics.read_error_rate.value", "metrics.write_p95_seconds.samples",
+            "metrics.conflict_rate.threshold", "metrics.fallback_rate.verdict", "shadow.compared", "shadow.matched",
+            "shadow.mismatched", "shadow.transient", "shadow.dropped", "journal.pending.legacy", "journal.pending.new",
+            "journal.oldest_pending_seconds.legacy", "journal.parked", "backends.legacy.healthy",
+            "backends.new.healthy",
+        ] {
+            let found = path.split(separator: ".").reduce(JSONValue?.some(status)) { $0?[String($1)] }
+            #expect(found != nil, "\(path)")
+        }
+        let openAPI = await office.ask("GET", "/api/v1/openapi.json").json
+        #expect(openAPI?["openapi"]?.text == "\"3.1.0\"" && openAPI?["paths"]?["/users/{id}/pin"]?["put"] != nil)
+        #expect(await office.ask("GET", "/metrics").text.contains("cutover_rollout_percent 0"))
+        office.house.close()
+    }
+}

@@ -1,0 +1,55 @@
+import FoundationEssentials
+import Testing
+
+@testable import ControlPlane
+
+@Test(
+    arguments: [
+        (0, "1970-01-01T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"), (951_782_400, "2000-02-29T00:00:00Z"),
+        (1_796_000_523, "2026-11-30T01:02:03Z"), (4_107_542_399, "2100-02-28T23:59:59Z"),
+        (4_107_542_400, "2100-03-01T00:00:00Z"),
+    ] as [(Int64, String)])
+func anInstantIsWrittenAndReadAsTheContractSpellsIt(seconds: Int64, text: String) {
+    #expect(Instant(seconds: seconds).text == text && Instant(text)?.seconds == seconds)
+}
+
+@Test func everyDayOfFourCenturiesIsReadAsItWasWritten() {
+    for day in stride(from: -150_000 as Int64, through: 150_000, by: 1) {
+        let instant = Instant(seconds: day * 86_400 + 3661)
+        if Instant(instant.text) != instant {
+            Issue.record("\(instant.text)")
+            return
+        }
+    }
+}
+
+@Test func anInstantInMillisecondsIsCutToItsSecond() {
+    #expect(Instant(milliseconds: 1999).seconds == 1 && Instant(milliseconds: -1).seconds == -1)
+    #expect(Instant("2026-11-30T01:02:03.999Z") == Instant("2026-11-30T01:02:03Z"))
+    #expect(Instant("2026-11-30 01:02:03Z") == nil && Instant("2026-13-30T01:02:03Z") == nil && Instant("") == nil)
+}
+
+@Test func whatIsWrittenAsJSONIsReadBack() throws {
+    let text = "quote \" backslash \\ \n\r\t \u{0} \u{1f} \u{7f} é 漢 🙂 \u{2028}"
+    let value = JSONValue.object([
+        ("a", .array([.null, .bool(true), .number("12.5"), .number("-9007199254740993"), .string(text)])),
+        (text, .object([])),
+    ])
+    let read = try JSONDecoder().decode(JSONValue.self, from: Data(value.text.utf8))
+    #expect(read.text == value.text)
+}
+
+@Test func aNumberThatJSONCannotHoldBecomesNull() {
+    #expect(number(nil).text == "null" && number(.nan).text == "null" && number(-.infinity).text == "null")
+    #expect(number(3).text == "3" && number(0.25).text == "0.25" && number(1e300).text == "1e+300")
+}
+
+@Test(
+    arguments: [
+        ("limit=5&cursor=7", "cursor", "7"), ("limit=5", "cursor", nil), ("", "cursor", nil), ("cursor", "cursor", ""),
+        ("cursor=", "cursor", ""), ("a=b=c", "a", "b=c"), ("a=%31%20", "a", "1 "), ("a=1&a=2", "a", "1"),
+        ("&&a=1", "a", "1"),
+    ] as [(String, String, String?)])
+func aValueOfAQueryIsFoundAndDecoded(query: String, name: String, value: String?) {
+    #expect(queryValue(query, name) == value)
+}

@@ -16,6 +16,7 @@ package final class GatewayServer: Sendable {
     private let dataPlane: DataPlane
     private let board: FigureBoard
     private let tokens: AdminTokens
+    private let health = JournalHealth()
     private let admin = Mutex<LocalService?>(nil)
     private let isReady = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
@@ -36,7 +37,10 @@ package final class GatewayServer: Sendable {
             throw ServerError(text: error.text)
         }
         do throws(JournalError) {
-            journal = try SQLiteJournal(directory: settings.dataDirectory, retention: GatewayServer.retention(settings))
+            let health = health
+            journal = try SQLiteJournal(
+                directory: settings.dataDirectory, retention: GatewayServer.retention(settings),
+                onGroup: { health.isWritable.store($0.failure == nil, ordering: .relaxed) })
         } catch {
             throw ServerError(text: error.message)
         }
@@ -114,7 +118,7 @@ package final class GatewayServer: Sendable {
 
     private func makeAPI() -> AdminAPI {
         AdminAPI(
-            controller: controller, dataPlane: dataPlane, journal: journal, board: board, tokens: tokens,
+            controller: controller, dataPlane: dataPlane, journal: journal, health: health, board: board, tokens: tokens,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
     }
@@ -134,7 +138,9 @@ package final class GatewayServer: Sendable {
     package func stop() -> Bool {
         isReady.store(false, ordering: .releasing)
         isStopped.store(true, ordering: .relaxed)
-        let isDrained = dataPlane.drain(milliseconds: settings.timeouts.drainMilliseconds)
+        let controller = controller
+        let limit = waitFor { await controller.picture.settings.timeouts.drainMilliseconds }
+        let isDrained = dataPlane.drain(milliseconds: limit)
         if !isDrained { logLine("drain: some clients were not done in time and are cut off") }
         let isKept = journal.close()
         if !isKept {
@@ -173,6 +179,11 @@ package final class GatewayServer: Sendable {
         }
         return .done(outcome)
     }
+}
+
+/// Whether the journal took its last group. Set on the journal thread, read anywhere.
+final class JournalHealth: Sendable {
+    let isWritable = Atomic<Bool>(true)
 }
 
 /// Why a gateway cannot run.

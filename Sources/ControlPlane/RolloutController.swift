@@ -42,6 +42,9 @@ package actor RolloutController {
     private var identity: IdentitySources
     private var pins: [String: Pin]
     private var movedBackAt: UInt64 = 0
+    /// What the loops decide by.
+    private var inForce: RolloutState
+    private var isTrying = false
     private let journal: SQLiteJournal
     private let metrics: LoopMetrics
     private var dataPlane: DataPlane?
@@ -58,11 +61,14 @@ package actor RolloutController {
         self.pins = Dictionary(pins.map { ($0.user, $0) }, uniquingKeysWith: { $1 })
         machine = RolloutMachine(plan: settings.plan, configuredShadowHundredths: settings.shadow.shareHundredths)
         let now = clinux_wall_milliseconds()
-        state = machine.freshState(atMilliseconds: now)
+        let fresh = machine.freshState(atMilliseconds: now)
+        state = fresh
+        inForce = fresh
         if let stored, let kept = try? JSONDecoder().decode(RolloutState.self, from: Data(stored.details.utf8)) {
             state = machine.adopting(kept, atMilliseconds: now)
             state.generation = max(state.generation, stored.generation)
         }
+        inForce = state
     }
 
     /// The data plane that changes are put in force on, from now on.
@@ -127,10 +133,12 @@ package actor RolloutController {
             try await save(record, event)
         } catch {
             guard isRollback else {
-                if state.generation == next.generation { state = before }
+                // Back to what the loops decide by, unless somebody has gone on from here.
+                if state.generation == next.generation { state = inForce }
                 return .unavailable(error.message)
             }
-            warnings.append("in force, but not durable: \(error.message)")
+            warnings.append("in force, but not durable yet: \(error.message)")
+            keepTrying(event)
         }
         if !isRollback { publish() }
         return .done(
@@ -175,6 +183,8 @@ package actor RolloutController {
         self.identity = identity
         machine = RolloutMachine(plan: settings.plan, configuredShadowHundredths: settings.shadow.shareHundredths)
         state = machine.adopting(state, atMilliseconds: clinux_wall_milliseconds())
+        inForce = state
+        dataPlane?.reload(snapshot, from: old)
         var warnings: [String] = []
         let event = event("reload", before: rolloutJSON(before), after: rolloutJSON(state), origin)
         do throws(JournalError) {
@@ -187,7 +197,6 @@ package actor RolloutController {
         } catch {
             warnings.append("in force, but the event is not durable: \(error.message)")
         }
-        dataPlane?.reload(snapshot, from: old)
         return .done(
             before: rolloutJSON(before), after: rolloutJSON(state), warnings: warnings, generation: state.generation)
     }
@@ -227,10 +236,35 @@ package actor RolloutController {
             guard stored < record.generation else { return false }
             return try store.saveRollout(record, replacing: stored, event: event)
         }
-        if !isSaved { throw JournalError(.other, "the stored rollout is at another generation") }
+        if !isSaved { throw JournalError(.other, RolloutController.otherGeneration) }
     }
 
-    private func publish() { dataPlane?.publish(snapshot) }
+    private func publish() {
+        inForce = state
+        dataPlane?.publish(snapshot)
+    }
+
+    /// Stores the present state as soon as the store takes it again: what is in force must survive a restart.
+    private func keepTrying(_ event: RolloutEvent) {
+        guard !isTrying else { return }
+        isTrying = true
+        Task {
+            var isStored = false
+            while !isStored {
+                try? await Task.sleep(for: .milliseconds(500))
+                do throws(JournalError) {
+                    try await save(try record(of: state), event)
+                    isStored = true
+                } catch {
+                    // A newer state was stored meanwhile, or the gateway ends: nothing is left to do.
+                    isStored = !error.isTransient || error.message == RolloutController.otherGeneration
+                }
+            }
+            isTrying = false
+        }
+    }
+
+    private static let otherGeneration = "the stored rollout is at another generation"
 
     private func record(of state: RolloutState) throws(JournalError) -> RolloutRecord {
         let encoder = JSONEncoder()

@@ -174,6 +174,8 @@ package final class DataPlane: Sendable {
 
     /// Sends a parked leg again: it goes to the tail of its lanes, and counts as outstanding until it holds.
     package func replay(_ change: StoredChange, _ side: Side) {
+        // Two replays at once: the leg is on its way already.
+        guard !shared.coordinator.isOutstanding(change.sequence, side) else { return }
         var legs = change.legs
         legs[side] = LegStatus(.pending, attempts: legs[side].attempts)
         shared.coordinator.journal.post(.leg(change.sequence, side, legs[side]))

@@ -21,8 +21,9 @@ package enum AuthoritativeVerdict: Sendable, Equatable {
     case accepted
     /// The backend said no: the client gets that answer, the other leg is skipped, the answer is kept for repeats.
     case refused
-    /// "Not now" (408, 425, 429): the client gets that answer and the other leg is skipped, but nothing is kept: a repeat with
-    /// the same key is a new attempt. No fallback: the backend works, it only wants the client to come again.
+    /// "Not now" (408, 425, 429) or "not with these credentials" (401, 403, 407): the client gets that answer and the other leg
+    /// is skipped, but nothing is kept: a repeat with the same key is a new attempt, because the credentials are no part of
+    /// what a key stands for. No fallback: the backend works, it only wants the client to come again.
     case turnedAway
     /// No usable answer: a fallback may take over; else the client gets the 5xx, 502 or 504, and a repeat is a new attempt.
     case failed(LegFailure)
@@ -55,7 +56,7 @@ package func judgeAuthoritative(_ outcome: LegOutcome) -> AuthoritativeVerdict {
     case .answered(let status):
         switch status {
         case 200...299, 302, 303: .accepted
-        case 408, 425, 429: .turnedAway
+        case 401, 403, 407, 408, 425, 429: .turnedAway
         case 300...499: .refused
         case 500...599: .failed(.serverError)
         default: .failed(.broken)
@@ -63,6 +64,21 @@ package func judgeAuthoritative(_ outcome: LegOutcome) -> AuthoritativeVerdict {
     case .connectFailed: .failed(.connect)
     case .timedOut: .failed(.timeout)
     case .broken: .failed(.broken)
+    }
+}
+
+/// Judges the authoritative answer to a request that the backend may have applied before: it was sent again after a broken
+/// connection, or after the gateway itself had died.
+///
+/// What the first try may have done holds: absent for DELETE (404, 410), present for MKCOL (405), "that or something
+/// newer" where the route knows revisions (409, 412). Any other refusal leaves open what the first try did.
+package func judgeRepeated(_ outcome: LegOutcome, method: String, hasRevision: Bool) -> AuthoritativeVerdict {
+    guard case .answered(let status) = outcome else { return judgeAuthoritative(outcome) }
+    switch (method, status) {
+    case ("DELETE", 404), ("DELETE", 410), ("MKCOL", 405): return .accepted
+    case (_, 409) where hasRevision: return .accepted
+    case (_, 412) where hasRevision: return .accepted
+    default: return judgeAuthoritative(outcome)
     }
 }
 

@@ -86,7 +86,7 @@ extension AdminAPI {
             let origin = try origin(request, body)
             let sequences: [Sequence64]
             switch (body.seqs, body.allParked ?? false) {
-            case (let seqs?, false): sequences = seqs
+            case (let seqs?, false): sequences = Array(Set(seqs)).sorted()
             case (nil, true): sequences = try await allParked()
             default: throw BadCall(text: "accepted: {\"seqs\": [17]} or {\"all_parked\": true}")
             }

@@ -4,6 +4,7 @@ import Gateway
 import Journal
 import Rollout
 import StoreSQLite
+import Synchronization
 import Telemetry
 
 extension AdminAPI {
@@ -250,7 +251,7 @@ extension AdminAPI {
         gauges.journalOldestPendingSeconds = lag
         gauges.journalParked = UInt64(parked)
         gauges.journalQueue = UInt64(journalFigures.queueDepth)
-        gauges.journalWritable = journalFigures.retainedUpdates == 0
+        gauges.journalWritable = health.isWritable.load(ordering: .relaxed)
         gauges.rolloutPercent = Double(picture.state.percentHundredths) / 100
         gauges.shadowPercent = Double(picture.state.shadowHundredths) / 100
         gauges.rolloutGeneration = UInt64(max(0, picture.state.generation))

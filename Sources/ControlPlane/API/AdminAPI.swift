@@ -15,6 +15,7 @@ final class AdminAPI: Sendable {
     let controller: RolloutController
     let dataPlane: DataPlane
     let journal: SQLiteJournal
+    let health: JournalHealth
     let board: FigureBoard
     let tokens: AdminTokens
     /// Validates and takes over the configuration file anew.
@@ -22,13 +23,14 @@ final class AdminAPI: Sendable {
     let isReady: @Sendable () -> Bool
 
     init(
-        controller: RolloutController, dataPlane: DataPlane, journal: SQLiteJournal, board: FigureBoard,
-        tokens: AdminTokens,
+        controller: RolloutController, dataPlane: DataPlane, journal: SQLiteJournal, health: JournalHealth,
+        board: FigureBoard, tokens: AdminTokens,
         reload: @escaping @Sendable (ChangeOrigin) async -> ReloadOutcome, isReady: @escaping @Sendable () -> Bool
     ) {
         self.controller = controller
         self.dataPlane = dataPlane
         self.journal = journal
+        self.health = health
         self.board = board
         self.tokens = tokens
         self.reload = reload

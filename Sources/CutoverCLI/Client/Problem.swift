@@ -25,7 +25,7 @@ struct Problem: Decodable {
             return "\(said); " + tokenAdvice(token) + " (a viewer token may only read)"
         case 409:
             let listed = (reasons ?? []).map(\.phrase).joined(separator: "; ")
-            return "refused: " + (listed.isEmpty ? said : "\(said): \(printable(listed))")
+            return "refused: " + (listed.isEmpty ? said : printable(listed))
         case 412:
             let expected = generation.map { "the rollout is no longer at generation \($0)" } ?? said
             return "\(expected); look at `cutover status` and decide again"

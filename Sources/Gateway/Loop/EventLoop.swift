@@ -31,6 +31,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var graveyard: [Channel] = []
     private var wheel: DeadlineWheel
     private var timers = TimerHeap()
+    /// Tasks that go on after the next look at the sockets.
+    private var yielded: [UnsafeContinuation<Void, Never>] = []
     /// Milliseconds of the monotonic clock, refreshed once per turn of the loop.
     private(set) var now: UInt64
     /// Blocks of connection buffers between uses.
@@ -158,6 +160,11 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
+    /// Lets everybody else on this loop have a turn.
+    func yield() async {
+        await withUnsafeContinuation { yielded.append($0) }
+    }
+
     // MARK: The loop
 
     /// Drives the loop on the calling thread until `stop()`.
@@ -171,11 +178,18 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
             while let job = jobs.popFirst() { job.runSynchronously(on: executor) }
             if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
             let count = clinux_epoll_wait(epoll, events, capacity, timeout())
+            if !yielded.isEmpty { resumeYielded() }
             now = clinux_monotonic_nanoseconds() / 1_000_000
             for i in 0..<max(0, count) { dispatch(clinux_event_tag(events, i), clinux_event_mask(events, i)) }
             runTimers()
         }
         thread = nil
+    }
+
+    private func resumeYielded() {
+        let tasks = yielded
+        yielded.removeAll(keepingCapacity: true)
+        for task in tasks { task.resume() }
     }
 
     private func dispatch(_ tag: UInt64, _ mask: UInt32) {
@@ -188,7 +202,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 
     private func timeout() -> Int32 {
-        if jobs.count > 0 { return 0 }
+        if jobs.count > 0 || !yielded.isEmpty { return 0 }
         var wait: UInt64 = 60_000
         if let first = wheel.wait(from: now) { wait = min(wait, first) }
         if let first = timers.earliest { wait = min(wait, first > now ? first - now : 0) }

@@ -21,6 +21,8 @@ final class Connection: Channel {
     var earlyAnswerInterrupts: Connection?
     /// Called when something happens while the connection is `isIdle`: pooled connections close themselves here.
     var onIdleEvent: (() -> Void)?
+    /// The request under way was sent before on another connection, which broke: the backend may have applied it then.
+    var carriesRepeat = false
     /// In a pool, with no task waiting for it.
     var isIdle = false
 

@@ -45,9 +45,12 @@ extension ClientSession {
         out.append(StatusText.reason(stored.status))
         out.append("\r\n")
         out.append(stored.headerLines)
-        out.append("Content-Length: ")
-        out.append(decimal: stored.body.count)
-        out.append("\r\nIdempotent-Replayed: true\r\n")
+        if stored.status != 204, stored.status != 304 {
+            out.append("Content-Length: ")
+            out.append(decimal: stored.body.count)
+            out.append("\r\n")
+        }
+        out.append("Idempotent-Replayed: true\r\n")
         request.decision = Decision(side: stored.servedBy, reason: request.decision.reason)
         worker.answerTails.append(stored.servedBy, request.decision.reason, to: out)
         appendConnection(out)

@@ -25,6 +25,7 @@ extension ClientSession {
                 if body.count > limit { return .bodyTooLarge(limit: limit) }
             }
             if scanner.isDone { break }
+            request.hasWaitedForBody = true
             do throws(IOFailure) { try await client.fill(timeout: timeout) } catch {
                 if error == .timeout {
                     metrics.limitHit(.clientBodyTime)

@@ -116,14 +116,19 @@ extension ClientSession {
     /// Passes the answer at hand to the client, body and all, with back-pressure: no more is read from the backend than
     /// the client takes.
     ///
-    /// - Parameter capture: gets a copy of head and body, within its limit.
+    /// - Parameters:
+    ///   - capture: gets a copy of head and body, within its limit.
+    ///   - outlivesClient: the answer is read to its end for the capture even when the client goes away (a write).
     /// - Returns: false when the backend broke off in the middle of the body; the client's connection is then closed, so
     ///   that it can tell.
     @inline(__always)
     func relay(
-        _ upstream: Connection, _ pool: UpstreamPool, reason: Reason, capture: AnswerCapture?
+        _ upstream: Connection, _ pool: UpstreamPool, reason: Reason, capture: AnswerCapture?,
+        outlivesClient: Bool = false
     ) async throws(SessionEnd) -> Bool {
         dropRequest()
+        var isClientGone = false
+        var turns = 0
         let head = upstream.head
         request.answered = head.status
         request.servedBy = pool.side
@@ -151,23 +156,36 @@ extension ClientSession {
                 capture?.fail()
                 return false
             }
-            do throws(IOFailure) {
-                if unwraps {
-                    input.consume(used)
-                    try await client.flush(timeout: timeout)
-                } else {
-                    try await client.flush(with: input, used, timeout: timeout)
+            if isClientGone {
+                input.consume(used)
+                client.output.clear()
+            } else {
+                let before = input.count
+                do throws(IOFailure) {
+                    if unwraps {
+                        input.consume(used)
+                        try await client.flush(timeout: timeout)
+                    } else {
+                        try await client.flush(with: input, used, timeout: timeout)
+                    }
+                } catch {
+                    metrics.clientAbort()
+                    guard outlivesClient else {
+                        pool.discard(upstream)
+                        capture?.fail()
+                        throw .gone
+                    }
+                    isClientGone = true
+                    if !unwraps { input.consume(used - (before - input.count)) }
                 }
-            } catch {
-                pool.discard(upstream)
-                capture?.fail()
-                metrics.clientAbort()
-                throw .gone
             }
             if scanner.isDone { break }
-            client.partner = upstream
+            turns &+= 1
+            // A backend and a client that are both fast would keep this loop from all its other connections.
+            if turns & 15 == 0 { await loop.yield() }
+            if !outlivesClient { client.partner = upstream }
             do throws(IOFailure) {
-                if client.hungUp, client.isGone { throw .aborted }
+                if !outlivesClient, client.hungUp, client.isGone { throw .aborted }
                 try await upstream.fill(timeout: pool.timeout)
             } catch {
                 client.partner = nil
@@ -182,19 +200,23 @@ extension ClientSession {
         }
         pool.give(upstream, reusable: reusable)
         capture?.complete()
+        if isClientGone { throw .gone }
         return true
     }
 
     /// Puts an answer away that the client will not see. The connection survives when the whole answer is there already.
-    func dispose(_ upstream: Connection, _ pool: UpstreamPool) {
+    /// - Parameter capture: gets a copy, if the whole answer is there.
+    func dispose(_ upstream: Connection, _ pool: UpstreamPool, capture: AnswerCapture? = nil) {
         let head = upstream.head
+        capture?.begin(upstream.input.readable, head)
         var scanner = BodyScanner.response(head, toHead: request.isHead)
         upstream.input.consume(head.length)
-        guard let used = scanner.scan(upstream.input.readable, upstream.input.count, payload: { _, _ in }),
-            scanner.isDone
-        else {
+        let used = scanner.scan(upstream.input.readable, upstream.input.count) { capture?.add($0, $1) }
+        guard let used, scanner.isDone else {
+            capture?.fail()
             return pool.discard(upstream)
         }
+        capture?.complete()
         upstream.input.consume(used)
         pool.give(upstream, reusable: head.keepAlive && !scanner.endsWithConnection)
     }

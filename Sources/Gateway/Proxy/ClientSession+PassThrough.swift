@@ -13,13 +13,21 @@ extension ClientSession {
         do throws(UpstreamFailure) {
             upstream = request.bodyComplete ? try await exchange(pool) : try await streamRequest(pool)
         } catch {
+            if brokenBody {
+                metrics.malformedRequest()
+                return try await answer(.malformedBody)
+            }
+            if request.bodyTimedOut {
+                metrics.limitHit(.clientBodyTime)
+                return try await answer(.requestTimeout)
+            }
             if error == .clientGone {
                 metrics.clientAbort()
                 throw .gone
             }
             if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
             if request.kind == .read { metrics.read(pool.side.backend, failed: true) }
-            return try await answer(brokenBody ? .malformedBody : .upstream(error))
+            return try await answer(.upstream(error))
         }
         let failed = upstream.head.status >= 500
         pool.breaker.record(failed: failed, now: loop.now)
@@ -78,6 +86,7 @@ extension ClientSession {
             } catch {
                 // The backend has answered before it took the whole body: pass that on and close (RFC 9112 §9.3).
                 if error == .aborted, upstream.hasArrivals { return }
+                request.bodyTimedOut = error == .timeout
                 throw .clientGone
             }
         }

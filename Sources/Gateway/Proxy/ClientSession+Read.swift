@@ -32,8 +32,8 @@ extension ClientSession {
         pool.breaker.record(failed: status >= 500, now: loop.now)
         if side == .new, let reason = fallbackReason(status: status) {
             metrics.read(side.backend, failed: status >= 500)
-            dispose(upstream, pool)
-            shadow?.primary.fail()
+            // "Not found" is an answer that the other side's can be compared with.
+            dispose(upstream, pool, capture: shadow?.primary)
             worker.shadows.primaryEnded(shadow)
             return try await fallBack(reason)
         }

@@ -21,6 +21,8 @@ final class ClientSession {
     var request = RequestContext()
     /// Waits for the first byte of a request: may be closed at any time.
     private(set) var isIdle = false
+    /// A request is under way.
+    private var isServing = false
     /// `X-Forwarded-For` line of a request that had none.
     let forwardedForLine: [UInt8]
     let peerText: [UInt8]
@@ -57,6 +59,8 @@ final class ClientSession {
             await closeGently()
         } catch {
             client.partner = nil
+            // nginx's 499: the client left before its answer was out.
+            if isServing { book(request.kind.telemetry, status: 499) }
         }
     }
 
@@ -99,6 +103,7 @@ final class ClientSession {
                     begin()
                     request.keepAlive = false
                     try await answer(.requestTimeout)
+                    book(.none, status: request.answered)
                     await closeGently()
                     return false
                 }
@@ -115,6 +120,12 @@ final class ClientSession {
         request.keepAlive = false
         request.headInPlace = false
         try await answer(.malformed(fault))
+        book(.none, status: request.answered)
+    }
+
+    private func book(_ kind: RequestKind, status: Int) {
+        metrics.request(
+            kind: kind, status: status, nanoseconds: clinux_monotonic_nanoseconds() &- request.started)
     }
 
     @inline(__always)
@@ -132,6 +143,7 @@ final class ClientSession {
     @inline(__always)
     private func handle() async throws(SessionEnd) {
         begin()
+        isServing = true
         let head = client.head
         request.keepAlive = head.keepAlive
         request.isHTTP10 = head.minorVersion == 0
@@ -139,7 +151,7 @@ final class ClientSession {
         request.isIdempotent = head.method.isIdempotent
         request.bodyComplete = !head.isChunked && head.contentLength <= 0
         route()
-        if head.wantsUpgrade, request.bodyComplete, request.kind != .write {
+        if head.wantsUpgrade, request.bodyComplete, request.kind != .write, wantsWebSocket(head) {
             try await tunnel()
         } else {
             switch request.kind {
@@ -149,6 +161,14 @@ final class ClientSession {
             }
         }
         finish()
+    }
+
+    /// Only WebSocket is tunnelled. Any other offer (`h2c` of clients that always make it) may be ignored
+    /// (RFC 9110 §7.8): the request is then answered as if it had not been made, fallback and comparison included.
+    private func wantsWebSocket(_ head: MessageHead) -> Bool {
+        guard let field = head.firstField(kind: .upgrade) else { return false }
+        let value = field.value(in: client.input.readable)
+        return value.count == 9 && zip(value, "websocket".utf8).allSatisfy { $0 | 0x20 == $1 }
     }
 
     @inline(__always)
@@ -171,7 +191,7 @@ final class ClientSession {
 
     /// Asks who serves this user now; for the head at the front of the client's input.
     @inline(__always)
-    private func decide() {
+    func decide() {
         if request.kind == .legacy || request.kind == .new {
             request.decision = Decision(side: request.kind == .legacy ? .legacy : .new, reason: .route)
             return
@@ -184,7 +204,8 @@ final class ClientSession {
 
     @inline(__always)
     func decide(for user: UserID?) {
-        let found = snapshot.decide(
+        // The newest rollout, whatever snapshot the request began with: a body may have taken long to arrive.
+        let found = worker.snapshot.decide(
             user, coordinator: worker.coordinator, breaker: worker.new.breaker, now: loop.now, mayProbe: true)
         request.decision = found.decision
         request.isOfNewUser = found.isOfNewUser
@@ -207,12 +228,14 @@ final class ClientSession {
     /// Books the request once its answer is out.
     @inline(__always)
     private func finish() {
+        isServing = false
         let nanoseconds = clinux_monotonic_nanoseconds() &- request.started
         metrics.request(kind: request.kind.telemetry, status: request.answered, nanoseconds: nanoseconds)
         if request.isOfNewUser, request.kind == .read || request.kind == .write { metrics.requestOfNewUser() }
         if request.kind == .write, let side = request.servedBy {
             metrics.clientWrite(side.backend, nanoseconds: nanoseconds)
         }
+        body.clear()
         body.releaseIfEmpty()
     }
 

@@ -25,6 +25,10 @@ struct RequestContext {
     var bodyComplete = true
     /// The request's id where the client sent none: the same towards both backends and in answers of the gateway's own.
     var id: (high: UInt64, low: UInt64) = (0, 0)
+    /// The body did not come with the head: the rollout may have moved meanwhile.
+    var hasWaitedForBody = false
+    /// The client's body stopped arriving while it was streamed.
+    var bodyTimedOut = false
     /// Status that the client was answered with; 0 before that.
     var answered = 0
     /// The backend that answered, for the metrics.

@@ -84,13 +84,13 @@ final class Worker: @unchecked Sendable {
     func replacePools(legacy: SharedBackend?, new: SharedBackend?) {
         let settings = snapshot.settings
         if let legacy {
-            self.legacy.closeIdle()
+            self.legacy.retire()
             self.legacy = UpstreamPool(
                 side: .legacy, settings: settings.legacy, workers: workers, shared: legacy, loop: loop, metrics: metrics
             )
         }
         if let new {
-            self.new.closeIdle()
+            self.new.retire()
             self.new = UpstreamPool(
                 side: .new, settings: settings.new, workers: workers, shared: new, loop: loop, metrics: metrics)
         }

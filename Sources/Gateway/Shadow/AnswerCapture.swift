@@ -34,10 +34,28 @@ final class AnswerCapture {
         status = head.status
         headCount = head.length
         if let field = head.firstField(kind: .contentType) { contentType = Int(field.valueStart)..<Int(field.valueEnd) }
-        if let field = head.firstField(kind: .contentEncoding) {
-            contentEncoding = Int(field.valueStart)..<Int(field.valueEnd)
-        }
         bytes.append(p, head.length)
+        noteCodings(p, head)
+    }
+
+    /// Several `Content-Encoding` lines are one list (RFC 9110 §5.3): they are joined behind the head.
+    private func noteCodings(_ p: UnsafePointer<UInt8>, _ head: MessageHead) {
+        guard let first = head.firstField(kind: .contentEncoding) else { return }
+        contentEncoding = Int(first.valueStart)..<Int(first.valueEnd)
+        let start = headCount
+        for i in 0..<head.fieldCount where head.field(i).kind == .contentEncoding {
+            let value = head.field(i).value(in: p)
+            guard let base = value.baseAddress else { continue }
+            if headCount > start { appendToHead(", ") }
+            bytes.append(base, value.count)
+            headCount += value.count
+        }
+        contentEncoding = start..<headCount
+    }
+
+    private func appendToHead(_ text: StaticString) {
+        bytes.append(text)
+        headCount += text.utf8CodeUnitCount
     }
 
     @inline(__always)

@@ -45,8 +45,8 @@ final class ShadowDesk: @unchecked Sendable {
             metrics.shadow(.dropped)
             return nil
         }
-        // A dead backend is not asked for every read of every user.
-        guard !session.worker.pool(side.other).breaker.isOpen else {
+        // A dead backend is not asked for every read of every user, but now and then one has to find out whether it lives.
+        guard session.worker.pool(side.other).breaker.admits(now: loop.now) else {
             metrics.shadow(.dropped)
             return nil
         }
@@ -160,7 +160,7 @@ final class ShadowDesk: @unchecked Sendable {
             }
         } catch {
             if error == .malformed { metrics.malformedResponse(side.backend) }
-            pool.breaker.record(failed: true, now: loop.now)
+            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
             capture.fail()
         }
     }

@@ -24,6 +24,7 @@ final class UpstreamPool {
     private var idle: [Connection] = []
     private var open = 0
     private var rotation = 0
+    private var isRetired = false
     private var waiters = WaiterQueue()
 
     /// Shorter than the idle time-out of common servers, so that most stale connections are ours to close.
@@ -131,7 +132,7 @@ final class UpstreamPool {
     /// Gives a connection back after a complete exchange.
     @inline(__always)
     func give(_ connection: Connection, reusable: Bool) {
-        guard reusable, connection.isOpen, connection.input.isEmpty, connection.output.isEmpty, !connection.hungUp
+        guard reusable, !isRetired, connection.isOpen, connection.input.isEmpty, connection.output.isEmpty, !connection.hungUp
         else {
             return discard(connection)
         }
@@ -151,8 +152,9 @@ final class UpstreamPool {
         waiters.resumeFirst()
     }
 
-    /// Closes what is idle, at shutdown and when the backend's settings change.
-    func closeIdle() {
+    /// Another pool takes this one's place: what is idle is closed, and what is under way when it is given back.
+    func retire() {
+        isRetired = true
         while let connection = idle.popLast() {
             connection.isIdle = false
             discard(connection, from: .idle)

@@ -12,6 +12,8 @@ private struct AcceptedWrite {
     var acceptedMilliseconds: Int64
     var legs: Legs
     var isConflicted = false
+    /// The other leg on its way; its status moves on while the client is answered.
+    var other: Delivery?
     /// New has failed after it may have taken the write.
     var isUncertainOnNew = false
 
@@ -81,7 +83,7 @@ extension ClientSession {
         pool.breaker.record(failed: status >= 500, now: loop.now)
         write.legs[side].attempts += 1
         write.legs[side].lastStatus = status
-        switch judgeAuthoritative(.answered(status: status)) {
+        switch judge(upstream, write.message) {
         case .accepted:
             book(side, .ok, started)
             try await conclude(&write, upstream, pool, reason: request.decision.reason)
@@ -123,7 +125,7 @@ extension ClientSession {
         write.legs.legacy.attempts += 1
         write.legs.legacy.lastStatus = status
         metrics.fallback(.write, reason: reason)
-        switch judgeAuthoritative(.answered(status: status)) {
+        switch judge(upstream, write.message) {
         case .accepted:
             book(.legacy, .ok, started)
             try await conclude(&write, upstream, pool, reason: reason.reason)
@@ -153,6 +155,14 @@ extension ClientSession {
         }
     }
 
+    /// A request that was sent twice may have been applied by the first try: then the second one's answer is judged as that
+    /// of a repeat.
+    private func judge(_ upstream: Connection, _ message: LegMessage) -> AuthoritativeVerdict {
+        let outcome = LegOutcome.answered(status: upstream.head.status)
+        guard upstream.carriesRepeat else { return judgeAuthoritative(outcome) }
+        return judgeRepeated(outcome, method: message.submission.method, hasRevision: message.submission.hasRevision)
+    }
+
     private func book(_ side: Side, _ result: WriteResult, _ started: UInt64) {
         metrics.write(
             side.backend, leg: .authoritative, result: result, nanoseconds: clinux_monotonic_nanoseconds() &- started)
@@ -177,10 +187,10 @@ extension ClientSession {
         let answer = StoredAnswer(of: upstream, servedBy: side, loop: loop)
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
-        if isOutstanding { await deliverOther(write, side.other, status: upstream.head.status) }
+        if isOutstanding { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
         let intact: Bool
         do throws(SessionEnd) {
-            intact = try await relay(upstream, pool, reason: reason, capture: capture)
+            intact = try await relay(upstream, pool, reason: reason, capture: capture, outlivesClient: true)
         } catch {
             post(write, servedBy: side, answer, capture, revisionAccepted: true)
             throw error
@@ -190,7 +200,7 @@ extension ClientSession {
     }
 
     /// Starts the other leg; with `answer: both` waits until it has been tried once.
-    private func deliverOther(_ write: AcceptedWrite, _ side: Side, status: Int) async {
+    private func deliverOther(_ write: AcceptedWrite, _ side: Side, status: Int) async -> Delivery {
         var leg = write.legs[side]
         if leg.attempts > 0 {
             // New has failed a moment ago (a fallback): its next turn comes after the usual pause.
@@ -203,7 +213,8 @@ extension ClientSession {
             answeredStatus: status)
         delivery.isConflicted = write.isConflicted
         guard snapshot.settings.writes.answersAfterBoth, leg.attempts == 0 else {
-            return worker.deliveries.start(delivery)
+            worker.deliveries.start(delivery)
+            return delivery
         }
         let limit = worker.pool(side).timeout
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
@@ -217,6 +228,7 @@ extension ClientSession {
             loop.schedule(after: limit, once)
             worker.deliveries.start(delivery)
         }
+        return delivery
     }
 
     /// The side that had to decide said no: the other leg is never sent.
@@ -239,7 +251,7 @@ extension ClientSession {
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
         let intact: Bool
         do throws(SessionEnd) {
-            intact = try await relay(upstream, pool, reason: reason, capture: capture)
+            intact = try await relay(upstream, pool, reason: reason, capture: capture, outlivesClient: true)
         } catch {
             post(write, servedBy: side, answer, capture, revisionAccepted: false)
             throw error
@@ -282,9 +294,10 @@ extension ClientSession {
     ) {
         var answer = answer
         answer?.take(capture)
+        var legs = write.legs
+        if let other = write.other { legs[other.side] = other.status }
         worker.coordinator.journal.post(
-            .answered(
-                write.sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: revisionAccepted))
+            .answered(write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
     }
 }
 

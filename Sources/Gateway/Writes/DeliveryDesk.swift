@@ -30,6 +30,10 @@ final class DeliveryDesk: @unchecked Sendable {
                 return nil
             }
             front += 1
+            if front > 1024, front * 2 > waiting.count {
+                waiting.removeFirst(front - 1)
+                front = 1
+            }
             return waiting[front - 1]
         }
     }
@@ -101,6 +105,7 @@ final class DeliveryDesk: @unchecked Sendable {
         let pool = worker.pool(delivery.side)
         let started = clinux_monotonic_nanoseconds()
         var outcome: LegOutcome
+        var isExhausted = false
         let keepsConditionals = delivery.isAuthoritative || worker.keepsConditionals(message.submission)
         do throws(UpstreamFailure) {
             let upstream = try await pool.send(message, conditionals: keepsConditionals)
@@ -114,13 +119,14 @@ final class DeliveryDesk: @unchecked Sendable {
             if let body { delivery.answer?.take(body) }
         } catch {
             outcome = LegOutcome(error)
+            isExhausted = error == .exhausted
         }
         let isFailure =
             switch outcome {
             case .answered(let status): status >= 500
             case .connectFailed, .timedOut, .broken: true
             }
-        pool.breaker.record(failed: isFailure, now: loop.now)
+        if !isExhausted { pool.breaker.record(failed: isFailure, now: loop.now) }
         delivery.status.attempts += 1
         if case .answered(let status) = outcome {
             delivery.status.lastStatus = status
@@ -231,7 +237,9 @@ final class DeliveryDesk: @unchecked Sendable {
         delivery.status.state = state
         delivery.status.nextAttemptMilliseconds = nil
         coordinator.journal.post(.leg(delivery.sequence, delivery.side, delivery.status))
-        coordinator.removeOutstanding(delivery.sequence, user: delivery.user, delivery.side)
+        if !delivery.isAuthoritative {
+            coordinator.removeOutstanding(delivery.sequence, user: delivery.user, delivery.side)
+        }
         coordinator.leave(delivery.sequence, delivery.side)
     }
 
@@ -246,7 +254,9 @@ final class DeliveryDesk: @unchecked Sendable {
     ) {
         let backend = delivery.side.backend
         let other = delivery.side.other
-        switch judgeAuthoritative(outcome) {
+        let verdict = judgeRepeated(
+            outcome, method: message.submission.method, hasRevision: message.submission.hasRevision)
+        switch verdict {
         case .accepted:
             worker.metrics.write(backend, leg: .authoritative, result: .ok, nanoseconds: nanoseconds)
             delivery.status.state = .applied
@@ -267,9 +277,12 @@ final class DeliveryDesk: @unchecked Sendable {
         case .refused, .turnedAway:
             worker.metrics.write(backend, leg: .authoritative, result: .refused, nanoseconds: nanoseconds)
             delivery.status.state = .refused
-            answered(delivery, delivery.status.lastStatus ?? 400, other: LegStatus(.skipped), accepted: false)
+            // The client may have been told "done" before the gateway died: nobody but an operator can tell.
+            let other = LegStatus(delivery.otherStatus.state == .skipped ? .skipped : .parked)
+            if other.state == .parked { worker.metrics.legParked(delivery.side.other.backend) }
+            answered(delivery, delivery.status.lastStatus ?? 400, other: other, accepted: false)
             coordinator.leave(delivery.sequence, delivery.side)
-            coordinator.leave(delivery.sequence, other)
+            coordinator.leave(delivery.sequence, delivery.side.other)
         case .failed:
             worker.metrics.write(backend, leg: .authoritative, result: .error, nanoseconds: nanoseconds)
             retry(delivery)

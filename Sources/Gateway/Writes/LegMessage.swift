@@ -39,12 +39,14 @@ extension UpstreamPool {
     /// turned out to be closed and the backend cannot have seen the request or may see it twice.
     func send(_ message: LegMessage, conditionals: Bool) async throws(UpstreamFailure) -> Connection {
         var fresh = false
+        var mayHaveBeenSeen = false
         while true {
             let upstream: Connection
             do throws(UpstreamFailure) { upstream = try await take(fresh: fresh) } catch {
                 // The first try may have reached the backend, whatever the second came to.
-                throw fresh ? .broken : error
+                throw mayHaveBeenSeen ? .broken : error
             }
+            upstream.carriesRepeat = mayHaveBeenSeen
             message.append(to: upstream.output, pathPrefix: pathPrefix, conditionals: conditionals)
             let whole = upstream.output.count
             let failure: UpstreamFailure
@@ -67,6 +69,7 @@ extension UpstreamPool {
                 throw failure
             }
             metrics.upstreamResend(side.backend)
+            mayHaveBeenSeen = !wroteNothing
             fresh = true
         }
     }

@@ -24,6 +24,8 @@ extension ClientSession {
         if let named = found.user {
             user = named
             decideAgain(for: named)
+        } else if request.hasWaitedForBody {
+            decide()
         }
         let lines = Buffer(pool: loop.blocks)
         appendWriteLines(head, p, to: lines)
@@ -42,7 +44,7 @@ extension ClientSession {
             outgoingKey: key ?? hexadecimal(loop.random.next()) + hexadecimal(loop.random.next()),
             fingerprint: fingerprint(method, target), method: method, target: target, headerLines: headerLines,
             conditionalLines: conditionalLines, body: Array(body.bytes), side: request.decision.side,
-            dualWrite: snapshot.rollout.dualWrite)
+            dualWrite: worker.snapshot.rollout.dualWrite)
     }
 
     private func decideAgain(for user: String) {

@@ -56,6 +56,11 @@ package final class WriteCoordinator: Sendable {
         tables.withLock { $0.lanes.enter(sequence, keys: LaneKey.lanes(user: user, records: records), sides: sides) }
     }
 
+    /// Whether a leg is on its way.
+    package func isOutstanding(_ sequence: Sequence64, _ side: Side) -> Bool {
+        tables.withLock { $0.lanes.contains(sequence, side) }
+    }
+
     /// Whether the leg may be sent now; if not, `action` is called (once, on any thread) when it may.
     func whenFirst(_ sequence: Sequence64, _ side: Side, _ action: @escaping @Sendable () -> Void) -> Bool {
         tables.withLock { tables in

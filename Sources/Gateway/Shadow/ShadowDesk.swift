@@ -159,7 +159,7 @@ final class ShadowDesk: @unchecked Sendable {
             }
         } catch {
             if error == .malformed { metrics.malformedResponse(side.backend) }
-            pool.breaker.record(failed: true, now: loop.now)
+            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
             capture.fail()
         }
     }

@@ -50,13 +50,17 @@ package struct AdminTokens: Sendable {
         guard getentropy(&random, random.count) == 0 else { throw TokenError(text: "the system gives no random bytes") }
         let digits = Array("0123456789abcdef".utf8)
         let token = random.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        let file = clinux_open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        // Under another name until it is whole: half a token, left by a crash, would keep the gateway from starting.
+        let draft = path + ".new"
+        unlink(draft)
+        let file = clinux_open(draft, O_WRONLY | O_CREAT | O_EXCL, 0o600)
         guard file >= 0 else { throw TokenError(text: "cannot create \(path): \(String(cString: strerror(-file)))") }
         defer { close(file) }
         let line = token + [0x0a]
-        guard write(file, line, line.count) == line.count, fsync(file) == 0 else {
+        guard write(file, line, line.count) == line.count, fsync(file) == 0, link(draft, path) == 0 else {
             throw TokenError(text: "cannot write \(path): \(String(cString: strerror(clinux_errno())))")
         }
+        unlink(draft)
         return token
     }
 }

@@ -27,6 +27,19 @@ private func content(_ path: String) throws -> String {
     #expect(try content("\(directory.path)/admin.token") == texts[0] + "\n")
 }
 
+@Test func whatACrashLeftOfAMakingIsNoObstacle() throws {
+    let directory = TemporaryDirectory()
+    let draft = "\(directory.path)/admin.token.new"
+    try Data("half".utf8).write(to: URL(filePath: draft))
+    chmod(draft, 0o644)
+    let tokens = try AdminTokens(directory: directory.path)
+    let token = try content("\(directory.path)/admin.token").dropLast()
+    #expect(tokens.role(of: String(token)) == .admin)
+    var status = stat()
+    #expect(stat("\(directory.path)/admin.token", &status) == 0 && status.st_mode & 0o7777 == 0o600)
+    #expect(access(draft, F_OK) != 0)
+}
+
 @Test func onlyTheWholeTokenIsTheToken() throws {
     let directory = TemporaryDirectory()
     try Data("0123456789abcdef".utf8).write(to: URL(filePath: "\(directory.path)/admin.token"))

@@ -66,6 +66,29 @@ func aBreakerOpensAtItsShareOfErrors(ratio: Double, ok: Int, failed: Int, opens:
     #expect((11_050..<11_100).allSatisfy { breaker.admits(now: $0) })
 }
 
+@Test func anAnswerThatWasOnItsWayWhenTheBreakerOpenedDoesNotCloseIt() {
+    let breaker = breaker()
+    breaker.record(ok: 30, failed: 30, now: 1000)
+    #expect(breaker.isOpen)
+    breaker.record(ok: 10, now: 1001)
+    breaker.record(ok: 10, now: 5999)
+    #expect(breaker.isOpen && !breaker.admits(now: 5999))
+    #expect(breaker.admits(now: 6000), "the probe")
+    breaker.record(ok: 1, now: 6001)
+    #expect(!breaker.isOpen)
+    // The next opening starts without a probe.
+    breaker.record(failed: 20, now: 7000)
+    breaker.record(ok: 1, now: 7001)
+    #expect(breaker.isOpen)
+}
+
+@Test func whereNobodyAsksForLeaveASuccessAfterTheTimeCloses() {
+    let breaker = breaker()
+    breaker.record(failed: 20, now: 1000)
+    breaker.record(ok: 1, now: 6000)
+    #expect(!breaker.isOpen)
+}
+
 @Test func aBreakerThatHasClosedStartsToCountAnew() {
     let breaker = breaker()
     breaker.record(failed: 20, now: 1000)

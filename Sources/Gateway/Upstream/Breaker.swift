@@ -17,6 +17,8 @@ package final class Breaker: Sendable {
     private nonisolated(unsafe) let slices: UnsafeMutablePointer<Slice>
     /// Loop time in milliseconds until which requests are turned away; 0 = closed.
     private let openUntil = Atomic<UInt64>(0)
+    /// Somebody was let through since it opened.
+    private let isProbing = Atomic<Bool>(false)
     private let settings: BreakerSettings
     private let sliceMilliseconds: UInt64
 
@@ -45,7 +47,9 @@ package final class Breaker: Sendable {
         if until == 0 { return true }
         if now < until { return false }
         let next = now &+ UInt64(settings.openForMilliseconds)
-        return openUntil.compareExchange(expected: until, desired: next, ordering: .relaxed).exchanged
+        let isProbe = openUntil.compareExchange(expected: until, desired: next, ordering: .relaxed).exchanged
+        if isProbe { isProbing.store(true, ordering: .relaxed) }
+        return isProbe
     }
 
     /// A request came back.
@@ -61,7 +65,18 @@ package final class Breaker: Sendable {
             slice.pointee.errors.store(0, ordering: .relaxed)
         }
         slice.pointee.requests.wrappingAdd(1, ordering: .relaxed)
-        if failed { recordFailure(slice, epoch, now) } else if openUntil.load(ordering: .relaxed) != 0 { close() }
+        if failed {
+            recordFailure(slice, epoch, now)
+        } else if openUntil.load(ordering: .relaxed) != 0 {
+            recordSuccessWhileOpen(now)
+        }
+    }
+
+    /// A success that was on its way when the breaker opened proves nothing: with half the requests failing there is
+    /// always such a one, and the breaker would never stay open. Where nobody asks for leave (requests to legacy), one
+    /// that comes when the time is over counts.
+    private func recordSuccessWhileOpen(_ now: UInt64) {
+        if isProbing.load(ordering: .relaxed) || now >= openUntil.load(ordering: .relaxed) { close() }
     }
 
     private func recordFailure(_ slice: UnsafeMutablePointer<Slice>, _ epoch: UInt64, _ now: UInt64) {
@@ -75,9 +90,8 @@ package final class Breaker: Sendable {
             requests += slice.pointee.requests.load(ordering: .relaxed)
             errors += slice.pointee.errors.load(ordering: .relaxed)
         }
-        guard requests >= UInt64(settings.minRequests), Double(errors) >= settings.errorRatio * Double(requests) else {
-            return
-        }
+        guard requests >= UInt64(settings.minRequests), Double(errors) >= settings.errorRatio * Double(requests) else { return }
+        isProbing.store(false, ordering: .relaxed)
         openUntil.store(now + UInt64(settings.openForMilliseconds), ordering: .relaxed)
     }
 

@@ -105,7 +105,8 @@ final class DeliveryDesk: @unchecked Sendable {
         let pool = worker.pool(delivery.side)
         let started = clinux_monotonic_nanoseconds()
         var outcome: LegOutcome
-        var isExhausted = false
+        // A full pool is our own limit and says nothing about the backend.
+        var wasAsked = true
         let keepsConditionals = delivery.isAuthoritative || worker.keepsConditionals(message.submission)
         do throws(UpstreamFailure) {
             let upstream = try await pool.send(message, conditionals: keepsConditionals)
@@ -119,14 +120,14 @@ final class DeliveryDesk: @unchecked Sendable {
             if let body { delivery.answer?.take(body) }
         } catch {
             outcome = LegOutcome(error)
-            isExhausted = error == .exhausted
+            wasAsked = error != .exhausted
         }
         let isFailure =
             switch outcome {
             case .answered(let status): status >= 500
             case .connectFailed, .timedOut, .broken: true
             }
-        if !isExhausted { pool.breaker.record(failed: isFailure, now: loop.now) }
+        if wasAsked { pool.breaker.record(failed: isFailure, now: loop.now) }
         delivery.status.attempts += 1
         if case .answered(let status) = outcome {
             delivery.status.lastStatus = status

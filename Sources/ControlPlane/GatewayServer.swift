@@ -118,7 +118,8 @@ package final class GatewayServer: Sendable {
 
     private func makeAPI() -> AdminAPI {
         AdminAPI(
-            controller: controller, dataPlane: dataPlane, journal: journal, health: health, board: board, tokens: tokens,
+            controller: controller, dataPlane: dataPlane, journal: journal, health: health, board: board,
+            tokens: tokens,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
     }

@@ -77,7 +77,8 @@ enum OwnAnswer {
         case .keyRunning: "a request with this idempotency key is still running"
         case .badWrite(let problem): problem
         case .journalUnavailable: "writes cannot be made durable at the moment; nothing was changed"
-        case .laneBusy: "an earlier write to the same record has not reached the backend yet; try again with the same key"
+        case .laneBusy:
+            "an earlier write to the same record has not reached the backend yet; try again with the same key"
         }
     }
 

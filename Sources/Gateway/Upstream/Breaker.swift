@@ -90,7 +90,9 @@ package final class Breaker: Sendable {
             requests += slice.pointee.requests.load(ordering: .relaxed)
             errors += slice.pointee.errors.load(ordering: .relaxed)
         }
-        guard requests >= UInt64(settings.minRequests), Double(errors) >= settings.errorRatio * Double(requests) else { return }
+        guard requests >= UInt64(settings.minRequests), Double(errors) >= settings.errorRatio * Double(requests) else {
+            return
+        }
         isProbing.store(false, ordering: .relaxed)
         openUntil.store(now + UInt64(settings.openForMilliseconds), ordering: .relaxed)
     }

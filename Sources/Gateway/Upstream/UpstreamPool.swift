@@ -132,7 +132,8 @@ final class UpstreamPool {
     /// Gives a connection back after a complete exchange.
     @inline(__always)
     func give(_ connection: Connection, reusable: Bool) {
-        guard reusable, !isRetired, connection.isOpen, connection.input.isEmpty, connection.output.isEmpty, !connection.hungUp
+        guard reusable, !isRetired, connection.isOpen, connection.input.isEmpty, connection.output.isEmpty,
+            !connection.hungUp
         else {
             return discard(connection)
         }

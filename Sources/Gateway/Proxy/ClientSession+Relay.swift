@@ -1,0 +1,135 @@
+import Configuration
+import HTTPWire
+import Rollout
+import Telemetry
+
+extension ClientSession {
+    /// Passes the answer at hand to the client, body and all, with back-pressure: no more is read from the backend than
+    /// the client takes.
+    ///
+    /// - Parameters:
+    ///   - capture: gets a copy of head and body, within its limit.
+    ///   - outlivesClient: the answer is read to its end for the capture even when the client goes away (a write).
+    /// - Returns: false when the backend broke off in the middle of the body; the client's connection is then closed, so
+    ///   that it can tell.
+    @inline(__always)
+    func relay(
+        _ upstream: Connection, _ pool: UpstreamPool, reason: Reason, capture: AnswerCapture?,
+        outlivesClient: Bool = false
+    ) async throws(SessionEnd) -> Bool {
+        dropRequest()
+        var isClientGone = false
+        var turns = 0
+        let head = upstream.head
+        request.answered = head.status
+        request.servedBy = pool.side
+        request.decision = Decision(side: pool.side, reason: reason)
+        var scanner = BodyScanner.response(head, toHead: request.isHead)
+        // An HTTP/1.0 client does not know the chunked coding (RFC 9112 §7.1): it gets the bare body and the end of
+        // the connection.
+        let unwraps = request.isHTTP10 && head.isChunked && !scanner.isDone
+        if scanner.endsWithConnection || unwraps || !request.bodyComplete { request.keepAlive = false }
+        appendAnswerHead(of: upstream, side: pool.side, reason: reason, dropsFraming: unwraps)
+        capture?.begin(upstream.input.readable, head)
+        let reusable = head.keepAlive && !scanner.endsWithConnection
+        upstream.input.consume(head.length)
+        let timeout = snapshot.settings.timeouts.bodyMilliseconds
+        let input = upstream.input
+        while true {
+            let out = client.output
+            let used = scanner.scan(input.readable, input.count) { bytes, count in
+                capture?.add(bytes, count)
+                if unwraps { out.append(bytes, count) }
+            }
+            guard let used else {
+                metrics.malformedResponse(pool.side.backend)
+                pool.discard(upstream)
+                capture?.fail()
+                return false
+            }
+            let before = input.count
+            do throws(IOFailure) {
+                try await passOn(input, used, unwraps: unwraps, isClientGone, timeout)
+            } catch {
+                metrics.clientAbort()
+                guard outlivesClient else {
+                    pool.discard(upstream)
+                    capture?.fail()
+                    throw .gone
+                }
+                isClientGone = true
+                input.consume(used &- (before &- input.count))
+            }
+            if scanner.isDone { break }
+            turns &+= 1
+            // A backend and a client that are both fast would keep this loop from all its other connections.
+            if turns & 15 == 0 { await loop.yield() }
+            do throws(IOFailure) {
+                try await fillAnswer(upstream, pool, watchesClient: !outlivesClient)
+            } catch {
+                if error == .closed, scanner.endsWithConnection { break }
+                pool.discard(upstream)
+                capture?.fail()
+                if error != .aborted { return false }
+                metrics.clientAbort()
+                throw .gone
+            }
+        }
+        pool.give(upstream, reusable: reusable)
+        capture?.complete()
+        if isClientGone { throw .gone }
+        return true
+    }
+
+    /// Writes what waits for the client and the first `used` bytes of the answer's body.
+    @inline(__always)
+    private func passOn(
+        _ input: Buffer, _ used: Int, unwraps: Bool, _ isClientGone: Bool, _ timeout: Int64
+    ) async throws(IOFailure) {
+        if isClientGone {
+            input.consume(used)
+            client.output.clear()
+        } else if unwraps {
+            // The bare body is in the client's output already.
+            input.consume(used)
+            try await client.flush(timeout: timeout)
+        } else {
+            try await client.flush(with: input, used, timeout: timeout)
+        }
+    }
+
+    /// Reads more of an answer's body.
+    /// - Parameter watchesClient: gives up when the client goes away.
+    @inline(__always)
+    private func fillAnswer(_ upstream: Connection, _ pool: UpstreamPool, watchesClient: Bool) async throws(IOFailure) {
+        if watchesClient {
+            client.partner = upstream
+            if client.hungUp, client.isGone {
+                client.partner = nil
+                throw .aborted
+            }
+        }
+        do throws(IOFailure) { try await upstream.fill(timeout: pool.timeout) } catch {
+            client.partner = nil
+            throw error
+        }
+        client.partner = nil
+    }
+
+    /// Puts an answer away that the client will not see. The connection survives when the whole answer is there already.
+    /// - Parameter capture: gets a copy, if the whole answer is there.
+    func dispose(_ upstream: Connection, _ pool: UpstreamPool, capture: AnswerCapture? = nil) {
+        let head = upstream.head
+        capture?.begin(upstream.input.readable, head)
+        var scanner = BodyScanner.response(head, toHead: request.isHead)
+        upstream.input.consume(head.length)
+        let used = scanner.scan(upstream.input.readable, upstream.input.count) { capture?.add($0, $1) }
+        guard let used, scanner.isDone else {
+            capture?.fail()
+            return pool.discard(upstream)
+        }
+        capture?.complete()
+        upstream.input.consume(used)
+        pool.give(upstream, reusable: head.keepAlive && !scanner.endsWithConnection)
+    }
+}

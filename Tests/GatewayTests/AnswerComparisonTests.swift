@@ -35,7 +35,7 @@ private struct Played: Sendable, CustomTestStringConvertible {
         capture.reset(limit: limit)
         let head = MessageHead(limits: WireLimits())
         let buffer = Buffer(pool: BlockPool())
-        buffer.append("HTTP/1.1 \(status) Whatever\r\n" + headers.map { $0 + "\r\n" }.joined() + "\r\n")
+        buffer.append(text: "HTTP/1.1 \(status) Whatever\r\n" + headers.map { $0 + "\r\n" }.joined() + "\r\n")
         try #require(head.parseResponse(buffer.readable, buffer.count) == .complete)
         capture.begin(buffer.readable, head)
         // In two pieces, as the network likes it.

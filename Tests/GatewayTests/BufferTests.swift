@@ -32,7 +32,7 @@ func aBufferHoldsWhatAListOfBytesWouldHold(seed: UInt64) {
         case 6:
             buffer.append(byte: 7)
             buffer.append("static")
-            buffer.append("é\(step)")
+            buffer.append(text: "é\(step)")
             expected += [7] + Array("staticé\(step)".utf8)
         case 7, 8, 9:
             let count = Int.random(in: 0...expected.count, using: &random)

@@ -201,11 +201,13 @@ struct ConnectionTests {
             connection.output.append("x")
             connection.output.consume(1)
             #expect(connection.input.capacity > 0 && connection.output.capacity > 0)
-            loop.schedule(after: 5) {
-                #expect(connection.input.capacity == 0 && connection.output.capacity == 0)
-                peer.send("x")
+            nonisolated(unsafe) let shared = connection
+            let isReleased = Task.immediate(executorPreference: loop) {
+                defer { peer.send("x") }
+                return await eventually(on: loop) { shared.input.capacity == 0 && shared.output.capacity == 0 }
             }
             #expect(await failure { () throws(IOFailure) in try await connection.waitReadable(timeout: 60_000) } == nil)
+            #expect(await isReleased.value)
             connection.close()
         }
     }

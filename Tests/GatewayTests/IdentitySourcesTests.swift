@@ -16,7 +16,7 @@ private func user(
     let sources = try IdentitySources(settings)
     let head = MessageHead(limits: WireLimits())
     let buffer = Buffer(pool: BlockPool())
-    buffer.append("GET \(target) HTTP/1.1\r\nHost: here\r\n" + headers.map { $0 + "\r\n" }.joined() + "\r\n")
+    buffer.append(text: "GET \(target) HTTP/1.1\r\nHost: here\r\n" + headers.map { $0 + "\r\n" }.joined() + "\r\n")
     try #require(head.parseRequest(buffer.readable, buffer.count) == .complete)
     let scratch = IdentityScratch()
     return sources.user(head, buffer.readable, scratch, wallSeconds: { now })?.text

@@ -111,7 +111,7 @@ struct UpstreamPoolTests {
             #expect(!pool.isCrowded)
             #expect(await pool.failure() == nil)
             pool.discard(held[1])
-            pool.closeIdle()
+            pool.retire()
         }
     }
 
@@ -134,7 +134,7 @@ struct UpstreamPoolTests {
             pool.give(held, reusable: reusable)
             for task in waiting { await task.value }
             #expect(served.all == Array(0..<6))
-            pool.closeIdle()
+            pool.retire()
             #expect(pool.counted == [0, 0, 0])
         }
     }
@@ -160,7 +160,7 @@ struct UpstreamPoolTests {
             pool.give(connection, reusable: true)
             for task in waiting { await task.value }
             #expect(served.all == ["first", "second", "newcomer"])
-            pool.closeIdle()
+            pool.retire()
         }
     }
 
@@ -176,7 +176,7 @@ struct UpstreamPoolTests {
             let newcomer = try await pool.take()
             #expect(await waiting.value == nil)
             pool.give(newcomer, reusable: true)
-            pool.closeIdle()
+            pool.retire()
             #expect(pool.counted == [0, 0, 0])
         }
     }
@@ -190,7 +190,7 @@ struct UpstreamPoolTests {
             let waiting = Task.immediate(executorPreference: loop) { await shared.failure() }
             pool.discard(held)
             #expect(await waiting.value == nil)
-            pool.closeIdle()
+            pool.retire()
         }
     }
 

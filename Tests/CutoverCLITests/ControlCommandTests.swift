@@ -79,7 +79,7 @@ struct ControlCommandTests {
             """
         let played = PlayedSurroundings(answers: [answer(problem, status: 409)])
         #expect(played.run("promote") == 1)
-        #expect(played.errors == "cutover promote: refused: a gate says fail: fallback_rate is 20 %, over 0.5 %\n")
+        #expect(played.errors == "cutover promote: refused: fallback_rate is 20 %, over 0.5 %\n")
         let machine = PlayedSurroundings(answers: [answer(problem, status: 409)])
         #expect(machine.run("promote", "--json") == 1)
         #expect(machine.output == problem + "\n")

@@ -7,14 +7,22 @@ import Testing
         #expect(judgeAuthoritative(.answered(status: status)) == .accepted)
     }
 
-    @Test(arguments: [300, 301, 304, 307, 308, 400, 401, 403, 404, 409, 412, 413, 422, 499])
+    @Test(arguments: [300, 301, 304, 307, 308, 400, 404, 409, 412, 413, 422, 499])
     func everyOther4xxAndRedirectIsRefused(status: Int) {
         #expect(judgeAuthoritative(.answered(status: status)) == .refused)
     }
 
-    @Test(arguments: [408, 425, 429])
-    func notNowIsNoRefusalForGood(status: Int) {
+    @Test(arguments: [401, 403, 407, 408, 425, 429])
+    func notNowAndNotWithTheseCredentialsIsNoRefusalForGood(status: Int) {
         #expect(judgeAuthoritative(.answered(status: status)) == .turnedAway)
+    }
+
+    @Test(arguments: [
+        ("DELETE", 404, false), ("DELETE", 410, false), ("MKCOL", 405, false), ("POST", 409, true), ("PUT", 412, true),
+    ])
+    func whatTheFirstTryMayHaveDoneHoldsForARepeat(method: String, status: Int, hasRevision: Bool) {
+        #expect(judgeRepeated(.answered(status: status), method: method, hasRevision: hasRevision) == .accepted)
+        #expect(judgeRepeated(.answered(status: status), method: "PATCH", hasRevision: false) == .refused)
     }
 
     @Test(arguments: [500, 501, 502, 503, 504, 599])

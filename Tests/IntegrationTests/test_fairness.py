@@ -11,7 +11,7 @@ from support.waiting import eventually
 from support.wire import request_bytes
 
 PIECE = 64 << 20
-REQUESTS, ALLOWANCE = 20, 1 << 30
+REQUESTS, ALLOWANCE = 100, 512 << 20
 
 
 class Download:

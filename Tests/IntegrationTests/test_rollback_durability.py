@@ -62,7 +62,10 @@ def test_commands_work_again_after_a_rollback_on_a_full_disk(full):
 
 def test_the_metric_says_that_the_journal_cannot_be_written(full):
     gateway, disk = full
-    writable = lambda: gateway.metrics()("cutover_journal_writable")
+
+    def writable():
+        return gateway.metrics()("cutover_journal_writable")
+
     for _ in range(3):
         assert write(gateway) == 503 and writable() == 0
     disk.free()

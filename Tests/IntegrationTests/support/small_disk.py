@@ -29,6 +29,7 @@ class SmallDisk:
         else:
             pid = str(self.gateway.process.pid)
             subprocess.run(["prlimit", "--pid", pid, "--fsize=unlimited:unlimited"], check=True)
+            self.gateway.prefix = []  # there is room after a restart, too
 
     def remove(self):
         if self.is_mounted:

@@ -1,45 +1,12 @@
 """A disk that is full or cannot be written: 503 on writes while reads go on (contract §6, point 7)."""
 
-import subprocess
-
 import pytest
 
+from support.small_disk import SmallDisk
 from support.store import CHANGE_ROUTES
 from support.waiting import eventually
 
 BODY = b"x" * 60_000
-
-
-class SmallDisk:
-    """A file system of 8 MiB below the data directory; where mounting is forbidden, a limit on the size of files."""
-
-    def __init__(self, gateway):
-        self.gateway, self.filler = gateway, gateway.data / "filler"
-        gateway.data.mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(gateway.data)]
-        self.is_mounted = subprocess.run(mount, capture_output=True).returncode == 0
-        if not self.is_mounted:
-            gateway.prefix = ["prlimit", "--fsize=2097152:unlimited", "sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"]
-
-    def fill(self):
-        if self.is_mounted:
-            with open(self.filler, "wb", buffering=0) as file:
-                try:
-                    while True:
-                        file.write(bytes(4096))
-                except OSError:
-                    pass
-
-    def free(self):
-        if self.is_mounted:
-            self.filler.unlink()
-        else:
-            pid = str(self.gateway.process.pid)
-            subprocess.run(["prlimit", "--pid", pid, "--fsize=unlimited:unlimited"], check=True)
-
-    def remove(self):
-        if self.is_mounted:
-            subprocess.run(["umount", "--lazy", str(self.gateway.data)], check=True)
 
 
 @pytest.fixture

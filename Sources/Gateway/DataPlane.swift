@@ -146,6 +146,12 @@ package final class DataPlane: Sendable {
 
     private func deliver(_ change: OutstandingChange, _ sides: SideSet) {
         let worker = workers[Int(change.sequence % Int64(workers.count))]
+        // A write that was under way when the gateway died may have been acknowledged, by either side: until it is
+        // decided, neither may be thought to have it.
+        for side in Side.allCases where sides.contains(SideSet(side)) {
+            shared.coordinator.addOutstanding(
+                change.sequence, user: change.user, side, acceptedMilliseconds: change.acceptedMilliseconds)
+        }
         if change.answeredStatus == nil {
             let (side, sequence) = (change.side, change.sequence)
             worker.loop.execute {
@@ -160,8 +166,6 @@ package final class DataPlane: Sendable {
             return
         }
         for side in Side.allCases where sides.contains(SideSet(side)) {
-            shared.coordinator.addOutstanding(
-                change.sequence, user: change.user, side, acceptedMilliseconds: change.acceptedMilliseconds)
             worker.loop.execute {
                 worker.deliveries.start(
                     Delivery(

@@ -60,7 +60,10 @@ final class ClientSession {
         } catch {
             client.partner = nil
             // nginx's 499: the client left before its answer was out.
-            if isServing { book(request.kind.telemetry, status: 499) }
+            if isServing {
+                metrics.requestsInFlight(by: -1)
+                book(request.kind.telemetry, status: 499)
+            }
         }
     }
 
@@ -144,6 +147,7 @@ final class ClientSession {
     private func handle() async throws(SessionEnd) {
         begin()
         isServing = true
+        metrics.requestsInFlight(by: 1)
         let head = client.head
         request.keepAlive = head.keepAlive
         request.isHTTP10 = head.minorVersion == 0
@@ -229,6 +233,7 @@ final class ClientSession {
     @inline(__always)
     private func finish() {
         isServing = false
+        metrics.requestsInFlight(by: -1)
         let nanoseconds = clinux_monotonic_nanoseconds() &- request.started
         metrics.request(kind: request.kind.telemetry, status: request.answered, nanoseconds: nanoseconds)
         if request.isOfNewUser, request.kind == .read || request.kind == .write { metrics.requestOfNewUser() }

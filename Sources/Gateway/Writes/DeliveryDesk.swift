@@ -238,10 +238,13 @@ final class DeliveryDesk: @unchecked Sendable {
         delivery.status.state = state
         delivery.status.nextAttemptMilliseconds = nil
         coordinator.journal.post(.leg(delivery.sequence, delivery.side, delivery.status))
-        if !delivery.isAuthoritative {
-            coordinator.removeOutstanding(delivery.sequence, user: delivery.user, delivery.side)
-        }
-        coordinator.leave(delivery.sequence, delivery.side)
+        settled(delivery, delivery.side)
+    }
+
+    /// A leg is no longer outstanding: its user does not wait for it any more, and the next in its lanes may go.
+    private func settled(_ delivery: Delivery, _ side: Side) {
+        coordinator.removeOutstanding(delivery.sequence, user: delivery.user, side)
+        coordinator.leave(delivery.sequence, side)
     }
 
     private func forget(_ delivery: Delivery) {
@@ -263,27 +266,26 @@ final class DeliveryDesk: @unchecked Sendable {
             delivery.status.state = .applied
             delivery.status.nextAttemptMilliseconds = nil
             let isOutstanding = delivery.otherStatus.state.isOutstanding
-            if isOutstanding {
-                coordinator.addOutstanding(
-                    delivery.sequence, user: delivery.user, other, acceptedMilliseconds: delivery.acceptedMilliseconds)
-            }
             answered(delivery, delivery.status.lastStatus ?? 200, other: delivery.otherStatus, accepted: true)
-            coordinator.leave(delivery.sequence, delivery.side)
+            settled(delivery, delivery.side)
             guard isOutstanding else { return }
             start(
                 Delivery(
                     sequence: delivery.sequence, user: delivery.user, side: other,
                     acceptedMilliseconds: delivery.acceptedMilliseconds, status: delivery.otherStatus, message: nil,
                     answeredStatus: delivery.status.lastStatus))
+        case .turnedAway where [408, 425, 429].contains(delivery.status.lastStatus):
+            worker.metrics.write(backend, leg: .authoritative, result: .refused, nanoseconds: nanoseconds)
+            retry(delivery)
         case .refused, .turnedAway:
             worker.metrics.write(backend, leg: .authoritative, result: .refused, nanoseconds: nanoseconds)
             delivery.status.state = .refused
             // The client may have been told "done" before the gateway died: nobody but an operator can tell.
-            let other = LegStatus(delivery.otherStatus.state == .skipped ? .skipped : .parked)
-            if other.state == .parked { worker.metrics.legParked(delivery.side.other.backend) }
-            answered(delivery, delivery.status.lastStatus ?? 400, other: other, accepted: false)
-            coordinator.leave(delivery.sequence, delivery.side)
-            coordinator.leave(delivery.sequence, delivery.side.other)
+            let otherStatus = LegStatus(delivery.otherStatus.state.isOutstanding ? .parked : delivery.otherStatus.state)
+            if otherStatus.state == .parked { worker.metrics.legParked(other.backend) }
+            answered(delivery, delivery.status.lastStatus ?? 400, other: otherStatus, accepted: false)
+            settled(delivery, delivery.side)
+            if delivery.otherStatus.state.isOutstanding { settled(delivery, other) }
         case .failed:
             worker.metrics.write(backend, leg: .authoritative, result: .error, nanoseconds: nanoseconds)
             retry(delivery)

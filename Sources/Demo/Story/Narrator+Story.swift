@@ -95,7 +95,7 @@ extension Narrator {
         line()
         if stays {
             line("Everything goes on until you press Ctrl-C. Where to look:")
-            line("  operators' page  \(scenery.adminURL)/")
+            line("  overview         \(scenery.adminURL)/")
             line("  metrics          \(scenery.adminURL)/metrics")
             line("  command line     cutover status --admin \(scenery.adminURL)")
             line("                   cutover explain \(SecondDevice.user) --admin \(scenery.adminURL)")
@@ -104,7 +104,7 @@ extension Narrator {
             )
         } else {
             line("Where to look next:")
-            line("  cutover demo --stay    keeps all of it running, with the operators' page at \(scenery.adminURL)/")
+            line("  cutover demo --stay    keeps all of it running, with its overview at \(scenery.adminURL)/")
             line("  cutover serve --help   the gateway in front of your own backends")
             line("  docs/configuration.md  every key of the configuration and the plan")
             line("  rollout/staged.yaml    the plan to start from")

@@ -75,6 +75,16 @@ def test_streamed_uploads_arrive_whole(splitting, legacy, size, chunked):
     assert [request.body for request in legacy.requests] == [body, body]
 
 
+@pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])
+def test_a_read_with_a_chunked_body_of_any_size_arrives_whole(gateway, legacy, size):
+    body = pattern(size)
+    parts = [body[at:at + 50_000] for at in range(0, size, 50_000)]
+    with gateway.connect() as client:
+        client.send(request_bytes("PROPFIND", "/", [("Transfer-Encoding", "chunked")], user="u") + chunked_bytes(*parts))
+        assert client.response("PROPFIND").status == 200
+    assert legacy.requests[0].body == body
+
+
 def test_trailers_pass_both_ways(splitting, legacy):
     legacy.answer = lambda request: reply(
         b"body", headers=[("Trailer", "X-Sum")], chunked=True, trailers=[("X-Sum", "9")])

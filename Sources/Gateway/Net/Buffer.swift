@@ -161,6 +161,15 @@ final class Buffer {
         end &+= digits
     }
 
+    /// One chunk of the chunked coding (RFC 9112 §7.1); nothing for no bytes, which would end the body.
+    func append(chunk p: UnsafePointer<UInt8>, _ n: Int) {
+        guard n > 0 else { return }
+        append(hex: UInt64(n))
+        append("\r\n")
+        append(p, n)
+        append("\r\n")
+    }
+
     /// Sixteen lower-case hexadecimal digits.
     func append(hex value: UInt64) {
         reserve(16)

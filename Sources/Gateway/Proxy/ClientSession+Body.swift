@@ -7,6 +7,8 @@ extension ClientSession {
     /// Takes the request's body into `body`, whole and decoded of its transfer coding. The head stays at the front of
     /// the client's input.
     ///
+    /// A chunked body tells its size only by growing: what has been taken of one that grows too large is kept with the
+    /// scanner of the rest (`overflow`), for those who can go on by streaming it.
     /// - Returns: nil when the body is in; else the answer that the client has to get, after which the connection ends.
     func readBody(limit: Int) async throws(SessionEnd) -> OwnAnswer? {
         let head = client.head
@@ -22,7 +24,10 @@ extension ClientSession {
                 let used = scanner.scan(client.input.readable + head.length, count) { body.append($0, $1) }
                 guard let used else { return .malformedBody }
                 client.input.cut(after: head.length, used)
-                if body.count > limit { return .bodyTooLarge(limit: limit) }
+                if body.count > limit {
+                    overflow = scanner
+                    return .bodyTooLarge(limit: limit)
+                }
             }
             if scanner.isDone { break }
             request.hasWaitedForBody = true

@@ -40,12 +40,17 @@ extension ClientSession {
     /// might have been closed by the backend in this very moment.
     private func streamRequest(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
         let upstream = try await pool.take(fresh: true)
-        appendRequestHead(to: upstream.output, pool: pool, framing: .asReceived)
-        do throws(SessionEnd) { try await sendContinue() } catch {
-            pool.discard(upstream)
-            throw .clientGone
+        appendRequestHead(to: upstream.output, pool: pool, framing: overflow == nil ? .asReceived : .rechunked)
+        var scanner = overflow ?? BodyScanner.request(client.head)
+        if overflow != nil {
+            upstream.output.append(chunk: body.readable, body.count)
+            body.clear()
+        } else {
+            do throws(SessionEnd) { try await sendContinue() } catch {
+                pool.discard(upstream)
+                throw .clientGone
+            }
         }
-        var scanner = BodyScanner.request(client.head)
         dropRequest()
         upstream.earlyAnswerInterrupts = client
         do throws(UpstreamFailure) {
@@ -67,12 +72,23 @@ extension ClientSession {
     ) async throws(UpstreamFailure) {
         let timeout = snapshot.settings.timeouts.bodyMilliseconds
         while true {
-            guard let used = scanner.scan(client.input.readable, client.input.count, payload: { _, _ in }) else {
+            let out = upstream.output
+            let rechunks = overflow != nil
+            let used = scanner.scan(client.input.readable, client.input.count) { bytes, count in
+                if rechunks { out.append(chunk: bytes, count) }
+            }
+            guard let used else {
                 brokenBody = true
                 throw .malformed
             }
             do throws(IOFailure) {
-                try await upstream.flush(with: client.input, used, timeout: pool.timeout)
+                if rechunks {
+                    client.input.consume(used)
+                    if scanner.isDone { out.append("0\r\n\r\n") }
+                    try await upstream.flush(timeout: pool.timeout)
+                } else {
+                    try await upstream.flush(with: client.input, used, timeout: pool.timeout)
+                }
             } catch {
                 if upstream.hasArrivals { return }
                 throw UpstreamFailure(error)

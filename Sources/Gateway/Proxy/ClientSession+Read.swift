@@ -15,7 +15,11 @@ extension ClientSession {
                 if request.isShadowed { metrics.shadow(.dropped) }
                 return try await passThrough()
             }
-            if let refusal = try await readBody(limit: limit) { return try await answer(refusal) }
+            if let refusal = try await readBody(limit: limit) {
+                guard overflow != nil else { return try await answer(refusal) }
+                if request.isShadowed { metrics.shadow(.dropped) }
+                return try await passThrough()
+            }
         }
         let side = request.decision.side
         let pool = worker.pool(side)

@@ -31,6 +31,8 @@ final class ClientSession {
     private(set) var snapshot: Snapshot
     /// The framing of the streamed body was wrong: the client's fault, not the backend's.
     var brokenBody = false
+    /// Reads the rest of a body that turned out to be larger than what is taken in whole; the beginning is in `body`.
+    var overflow: BodyScanner?
 
     init(worker: Worker, client: Connection, peer: sockaddr_storage) {
         self.worker = worker
@@ -136,6 +138,7 @@ final class ClientSession {
         request = RequestContext()
         if snapshot !== worker.snapshot { snapshot = worker.snapshot }
         brokenBody = false
+        overflow = nil
         request.started = clinux_monotonic_nanoseconds()
         request.id = (loop.random.next(), loop.random.next())
         body.clear()

@@ -9,6 +9,8 @@ enum RequestFraming {
     case length(Int)
     /// The body passes as it comes, with the client's own framing.
     case asReceived
+    /// The body passes as it comes, chunked anew because its beginning has been unwrapped already.
+    case rechunked
     /// No body, and the connection is to become a tunnel.
     case upgrade
 }
@@ -43,6 +45,7 @@ extension ClientSession {
         switch framing {
         case .none, .asReceived: break
         case .upgrade: out.append("Connection: Upgrade\r\n")
+        case .rechunked: out.append("Transfer-Encoding: chunked\r\n")
         case .length(let count):
             out.append("Content-Length: ")
             out.append(decimal: count)

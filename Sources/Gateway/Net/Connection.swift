@@ -23,6 +23,10 @@ final class Connection: Channel {
     var onIdleEvent: (() -> Void)?
     /// The request under way was sent before on another connection, which broke: the backend may have applied it then.
     var carriesRepeat = false
+    /// The backend answered before it had the whole request: nothing more can be sent on this connection.
+    var isSpent = false
+    /// When it was given back to its pool, in loop milliseconds.
+    var idleSince: UInt64 = 0
     /// In a pool, with no task waiting for it.
     var isIdle = false
 
@@ -181,6 +185,21 @@ final class Connection: Channel {
     @inline(__always)
     func flush(timeout: Int64) async throws(IOFailure) {
         try await write(output, output.count, timeout: timeout)
+    }
+
+    /// Writes all of `output`, unless the backend answers (and perhaps closes) before it has taken it all: then what it
+    /// says counts, and nothing more is sent (RFC 9112 §9.3).
+    func flushUnlessAnswered(timeout: Int64) async throws(IOFailure) {
+        let whole = output.count
+        earlyAnswerInterrupts = self
+        do throws(IOFailure) { try await flush(timeout: timeout) } catch {
+            earlyAnswerInterrupts = nil
+            guard output.count < whole, hasArrivals, error != .timeout, isOpen else { throw error }
+            output.clear()
+            isSpent = true
+            return
+        }
+        earlyAnswerInterrupts = nil
     }
 
     /// Writes and consumes the first `count` bytes of a buffer.

@@ -30,6 +30,7 @@ extension ClientSession {
             let upstream = try await pool.take(fresh: fresh)
             let hasBody = client.head.isChunked || client.head.contentLength >= 0
             appendRequestHead(to: upstream.output, pool: pool, framing: hasBody ? .length(body.count) : .none)
+            if !body.isEmpty { upstream.output.append(body.readable, body.count) }
             let failure: UpstreamFailure
             let whole = upstream.output.count
             var wroteNothing = false
@@ -37,9 +38,11 @@ extension ClientSession {
             do throws(UpstreamFailure) {
                 if client.hungUp, client.isGone { throw .clientGone }
                 do throws(IOFailure) {
-                    if !body.isEmpty, body.count <= 8192 { upstream.output.append(body.readable, body.count) }
-                    try await upstream.flush(timeout: pool.timeout)
-                    if body.count > 8192 { try await upstream.write(bytes: body.bytes, timeout: pool.timeout) }
+                    if body.isEmpty {
+                        try await upstream.flush(timeout: pool.timeout)
+                    } else {
+                        try await upstream.flushUnlessAnswered(timeout: pool.timeout)
+                    }
                 } catch {
                     wroteNothing = upstream.output.count >= whole
                     throw UpstreamFailure(error)

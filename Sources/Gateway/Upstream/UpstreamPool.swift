@@ -49,15 +49,27 @@ final class UpstreamPool {
             targetBytes: 8192, headerLineBytes: 64 * 1024, headerBytes: 256 * 1024, headerLines: 1000)
     }
 
+    /// Servers close idle connections after a second at the earliest (most after 5 to 75): one that was used less than this
+    /// ago will hardly be closed in the very moment in which it gets a request that cannot be sent twice.
+    static let surelyOpenMilliseconds: UInt64 = 500
+
     /// A connection that is ready for a request: an idle one, or (also when `fresh`) a new one.
+    /// - Parameter isRepeatable: false for a request that must not be sent twice: it gets no connection that its backend
+    ///   may be about to close.
     @inline(__always)
-    func take(fresh: Bool = false) async throws(UpstreamFailure) -> Connection {
-        if !fresh, !isOthersTurn, let connection = takeIdle() { return connection }
+    func take(fresh: Bool = false, isRepeatable: Bool = true) async throws(UpstreamFailure) -> Connection {
+        if !fresh, !isOthersTurn, isRepeatable || hasSurelyOpen, let connection = takeIdle() { return connection }
         return try await makeConnection(fresh: fresh)
     }
 
     /// Everything that is free is for those who came before: who waits, or has been called up and not run yet.
     private var isOthersTurn: Bool { waiters.ahead > 0 && idle.count + limit - open <= waiters.ahead }
+
+    /// The newest idle connection is the one that is taken first.
+    private var hasSurelyOpen: Bool {
+        guard let newest = idle.last else { return false }
+        return loop.now &- newest.idleSince < UpstreamPool.surelyOpenMilliseconds
+    }
 
     private func takeIdle() -> Connection? {
         while let connection = idle.popLast() {
@@ -132,12 +144,13 @@ final class UpstreamPool {
     /// Gives a connection back after a complete exchange.
     @inline(__always)
     func give(_ connection: Connection, reusable: Bool) {
-        guard reusable, !isRetired, connection.isOpen, connection.input.isEmpty, connection.output.isEmpty,
+        guard reusable, !isRetired, !connection.isSpent, connection.isOpen, connection.input.isEmpty, connection.output.isEmpty,
             !connection.hungUp
         else {
             return discard(connection)
         }
         connection.isIdle = true
+        connection.idleSince = loop.now
         idle.append(connection)
         loop.setDeadline(connection, UpstreamPool.idleMilliseconds)
         metrics.upstreamLeft(side.backend, .active)

@@ -42,7 +42,7 @@ extension UpstreamPool {
         var mayHaveBeenSeen = false
         while true {
             let upstream: Connection
-            do throws(UpstreamFailure) { upstream = try await take(fresh: fresh) } catch {
+            do throws(UpstreamFailure) { upstream = try await take(fresh: fresh, isRepeatable: message.isIdempotent) } catch {
                 // The first try may have reached the backend, whatever the second came to.
                 throw mayHaveBeenSeen ? .broken : error
             }
@@ -51,7 +51,7 @@ extension UpstreamPool {
             let whole = upstream.output.count
             let failure: UpstreamFailure
             do throws(UpstreamFailure) {
-                do throws(IOFailure) { try await upstream.flush(timeout: timeout) } catch {
+                do throws(IOFailure) { try await upstream.flushUnlessAnswered(timeout: timeout) } catch {
                     throw UpstreamFailure(error)
                 }
                 try await readAnswerHead(upstream, timeout: timeout, loop: loop)

@@ -133,7 +133,7 @@ final class ShadowDesk: @unchecked Sendable {
         case .different:
             // A write that came in between makes the two looks incomparable.
             if let user = read.user, worker.coordinator.hasOutstanding(user) { return close(read, .transient) }
-            mismatches.record(describe(read))
+            if mismatches.record(describe(read)) { metrics.limitHit(.mismatchRing) }
             close(read, .mismatch)
         }
     }
@@ -160,7 +160,7 @@ final class ShadowDesk: @unchecked Sendable {
             }
         } catch {
             if error == .malformed { metrics.malformedResponse(side.backend) }
-            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            if error != .exhausted { pool.record(failed: true) }
             capture.fail()
         }
     }
@@ -191,7 +191,7 @@ final class ShadowDesk: @unchecked Sendable {
             }
             let reusable = scanner.isDone && head.keepAlive && !scanner.endsWithConnection
             pool.give(upstream, reusable: reusable)
-            pool.breaker.record(failed: head.status >= 500, now: loop.now)
+            pool.record(failed: head.status >= 500)
             capture.complete()
         } catch {
             pool.discard(upstream)

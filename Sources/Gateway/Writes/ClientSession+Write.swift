@@ -73,14 +73,14 @@ extension ClientSession {
             upstream = try await pool.send(write.message, conditionals: true)
         } catch {
             book(side, .error, started)
-            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            if error != .exhausted { pool.record(failed: true) }
             write.legs[side].attempts += 1
             write.isUncertainOnNew = side == .new && !error.nothingWasSent
             if side == .new, let reason = fallbackReason(error) { return try await fallBack(&write, reason) }
             return try await give(up: &write, .upstream(error))
         }
         let status = upstream.head.status
-        pool.breaker.record(failed: status >= 500, now: loop.now)
+        pool.record(failed: status >= 500)
         write.legs[side].attempts += 1
         write.legs[side].lastStatus = status
         switch judge(upstream, write.message) {
@@ -117,11 +117,11 @@ extension ClientSession {
             upstream = try await pool.send(write.message, conditionals: true)
         } catch {
             book(.legacy, .error, started)
-            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            if error != .exhausted { pool.record(failed: true) }
             return try await give(up: &write, .upstream(error))
         }
         let status = upstream.head.status
-        pool.breaker.record(failed: status >= 500, now: loop.now)
+        pool.record(failed: status >= 500)
         write.legs.legacy.attempts += 1
         write.legs.legacy.lastStatus = status
         metrics.fallback(.write, reason: reason)

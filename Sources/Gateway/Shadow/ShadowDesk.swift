@@ -173,7 +173,8 @@ final class ShadowDesk: @unchecked Sendable {
             do throws(IOFailure) { try await upstream.write(bytes: message, timeout: pool.timeout) } catch {
                 throw UpstreamFailure(error)
             }
-            let head = try await answerHead(of: upstream, pool)
+            try await readAnswerHead(upstream, timeout: pool.timeout, loop: loop)
+            let head = upstream.head
             capture.begin(upstream.input.readable, head)
             var scanner = BodyScanner.response(head, toHead: false)
             upstream.input.consume(head.length)
@@ -196,40 +197,6 @@ final class ShadowDesk: @unchecked Sendable {
         } catch {
             pool.discard(upstream)
             throw error
-        }
-    }
-
-    private func answerHead(of upstream: Connection, _ pool: UpstreamPool) async throws(UpstreamFailure) -> MessageHead
-    {
-        try await readAnswerHead(upstream, timeout: pool.timeout, loop: loop)
-        return upstream.head
-    }
-}
-
-/// Reads the head of a final answer, skipping interim ones.
-/// - Parameter timeout: milliseconds for the whole head.
-func readAnswerHead(_ upstream: Connection, timeout: Int64, loop: EventLoop) async throws(UpstreamFailure) {
-    upstream.head.reset()
-    let deadline = loop.now &+ UInt64(timeout)
-    while true {
-        if !upstream.input.isEmpty {
-            switch upstream.head.parseResponse(upstream.input.readable, upstream.input.count) {
-            case .complete:
-                if upstream.head.status >= 200 { return }
-                if upstream.head.status == 101 { throw .malformed }
-                upstream.input.consume(upstream.head.length)
-                upstream.head.reset()
-                continue
-            case .refused: throw .malformed
-            case .incomplete: break
-            }
-        }
-        let left = Int64(deadline) - Int64(loop.now)
-        do throws(IOFailure) {
-            if left <= 0 { throw .timeout }
-            try await upstream.fill(timeout: left)
-        } catch {
-            throw error == .closed && !upstream.input.isEmpty ? .malformed : UpstreamFailure(error)
         }
     }
 }

@@ -23,7 +23,7 @@ def kill_while_legacy_holds_its_answer(gateway, legacy, request):
 
 
 def settled_legs(gateway):
-    """The states of the newest write's legs, once none is pending. `status` counts no leg of an undecided write."""
+    """The states of the newest write's legs, once none is pending."""
 
     def states():
         legs = gateway.read("journal")["items"][0]["legs"]

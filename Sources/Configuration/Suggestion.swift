@@ -1,5 +1,5 @@
 /// The nearest known word to a word that is not known.
-enum Suggestion {
+package enum Suggestion {
     /// The candidate with the least edit distance; nil when none is near enough to be a slip of the finger.
     static func nearest(to word: String, among candidates: [String]) -> String? {
         // A long word is no slip, and the distance costs length squared.
@@ -23,7 +23,7 @@ enum Suggestion {
     }
 
     /// Edits (insert, delete, replace, swap of neighbours) that turn one word into the other (optimal string alignment).
-    static func distance(_ left: [Character], _ right: [Character]) -> Int {
+    package static func distance(_ left: [Character], _ right: [Character]) -> Int {
         if left.isEmpty || right.isEmpty { return left.count + right.count }
         var beforeLast: [Int] = []
         var last = Array(0...right.count)

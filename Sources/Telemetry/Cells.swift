@@ -46,10 +46,6 @@
     @inlinable package static var idempotentReplays: Int { 134 }
     /// Client connections accepted.
     @inlinable package static var clientConnectionsAccepted: Int { 135 }
-    /// Bytes read from clients.
-    @inlinable package static var clientReceivedBytes: Int { 136 }
-    /// Bytes written to clients.
-    @inlinable package static var clientSentBytes: Int { 137 }
 
     /// The first gauge; gauges end before `gaugesEnd`. A difference of two snapshots keeps the later gauge.
     @inlinable package static var gauges: Int { 192 }
@@ -59,10 +55,8 @@
     @inlinable package static var clientConnections: Int { 198 }
     /// Shadow reads under way.
     @inlinable package static var shadowInFlight: Int { 199 }
-    /// Loops whose breaker towards this backend is open, by backend.
-    @inlinable package static var breakersOpen: Int { 200 }
     /// Requests under way.
-    @inlinable package static var requestsInFlight: Int { 202 }
+    @inlinable package static var requestsInFlight: Int { 200 }
     /// One past the last gauge.
     @inlinable package static var gaugesEnd: Int { 256 }
 

@@ -162,18 +162,13 @@
     case clientHeadTime = "client_head_time"
     case clientBodyTime = "client_body_time"
     case clientIdleTime = "client_idle_time"
-    case pipelinedBytes = "pipelined_bytes"
     case poolWait = "pool_wait"
     case poolWaitTime = "pool_wait_time"
-    case upstreamConnections = "upstream_connections"
-    case upstreamHead = "upstream_head"
     case writeBody = "write_body"
     case shadowInFlight = "shadow_in_flight"
     case shadowBody = "shadow_body"
     case journalQueue = "journal_queue"
-    case laneDepth = "lane_depth"
     case mismatchRing = "mismatch_ring"
-    case drainTime = "drain_time"
 
     /// Position in the cell map.
     @inlinable package var index: Int {
@@ -184,18 +179,13 @@
         case .clientHeadTime: 3
         case .clientBodyTime: 4
         case .clientIdleTime: 5
-        case .pipelinedBytes: 6
-        case .poolWait: 7
-        case .poolWaitTime: 8
-        case .upstreamConnections: 9
-        case .upstreamHead: 10
-        case .writeBody: 11
-        case .shadowInFlight: 12
-        case .shadowBody: 13
-        case .journalQueue: 14
-        case .laneDepth: 15
-        case .mismatchRing: 16
-        case .drainTime: 17
+        case .poolWait: 6
+        case .poolWaitTime: 7
+        case .writeBody: 8
+        case .shadowInFlight: 9
+        case .shadowBody: 10
+        case .journalQueue: 11
+        case .mismatchRing: 12
         }
     }
 }

@@ -79,11 +79,4 @@ extension LoopMetrics {
     /// A backend's answer was refused because its framing or syntax was wrong.
     @inlinable @inline(__always)
     package func malformedResponse(_ backend: Backend) { add(Cells.malformedResponses &+ backend.index) }
-
-    /// Bytes read from and written to clients.
-    @inlinable @inline(__always)
-    package func clientBytes(received: Int = 0, sent: Int = 0) {
-        if received > 0 { add(Cells.clientReceivedBytes, UInt64(truncatingIfNeeded: received)) }
-        if sent > 0 { add(Cells.clientSentBytes, UInt64(truncatingIfNeeded: sent)) }
-    }
 }

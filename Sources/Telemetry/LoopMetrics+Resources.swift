@@ -36,16 +36,9 @@ extension LoopMetrics {
     @inlinable @inline(__always)
     package func upstreamResend(_ backend: Backend) { add(Cells.upstreamResends &+ backend.index) }
 
-    /// This loop's breaker towards a backend opened.
+    /// A failure seen by this loop opened the breaker of a backend, which all loops share.
     @inlinable @inline(__always)
-    package func breakerOpened(_ backend: Backend) {
-        add(Cells.breakerOpenings &+ backend.index)
-        adjust(Cells.breakersOpen &+ backend.index, by: 1)
-    }
-
-    /// This loop's breaker towards a backend closed.
-    @inlinable @inline(__always)
-    package func breakerClosed(_ backend: Backend) { adjust(Cells.breakersOpen &+ backend.index, by: -1) }
+    package func breakerOpened(_ backend: Backend) { add(Cells.breakerOpenings &+ backend.index) }
 
     /// A shadow read is under way (+1) or over (−1).
     @inlinable @inline(__always)

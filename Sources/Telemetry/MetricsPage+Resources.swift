@@ -15,7 +15,7 @@ extension PrometheusText {
         counters("cutover_legs_parked_total", Cells.legsParked, snapshot, "Legs that were parked since the start.")
     }
 
-    /// Connections, bytes, breakers and limits.
+    /// Connections, breakers and limits.
     mutating func connections(_ snapshot: MetricsSnapshot, _ gauges: ControlGauges) {
         clients(snapshot)
         begin("cutover_upstream_connections", .gauge, "Connections to this backend by what they are doing.")
@@ -39,12 +39,8 @@ extension PrometheusText {
             "cutover_malformed_responses_total", Cells.malformedResponses, snapshot,
             "Answers of this backend refused because their framing or syntax was wrong.")
         counters(
-            "cutover_breaker_openings_total", Cells.breakerOpenings, snapshot, "Times a worker's breaker opened.")
-        begin("cutover_breakers_open", .gauge, "Workers whose breaker towards this backend is open.")
-        for backend in Backend.allCases {
-            sample([backend.pair], snapshot.gauge(Cells.breakersOpen + backend.index))
-        }
-        begin("cutover_backend_healthy", .gauge, "1 while this backend is thought healthy.")
+            "cutover_breaker_openings_total", Cells.breakerOpenings, snapshot, "Times this backend's breaker opened.")
+        begin("cutover_backend_healthy", .gauge, "1 while this backend's breaker is closed.")
         for backend in Backend.allCases { sample([backend.pair], gauges.backendHealthy[backend] ? 1 as UInt64 : 0) }
         begin("cutover_limit_hits_total", .counter, "Times a limit was reached and its overflow policy applied.")
         for limit in Limit.allCases { sample([("limit", limit.rawValue)], snapshot.limitHits(limit)) }
@@ -57,10 +53,6 @@ extension PrometheusText {
         sample([], snapshot.gauge(Cells.clientConnections))
         begin("cutover_client_connections_accepted_total", .counter, "Client connections accepted.")
         sample([], snapshot.counter(Cells.clientConnectionsAccepted))
-        begin("cutover_client_received_bytes_total", .counter, "Bytes read from clients.")
-        sample([], snapshot.counter(Cells.clientReceivedBytes))
-        begin("cutover_client_sent_bytes_total", .counter, "Bytes written to clients.")
-        sample([], snapshot.counter(Cells.clientSentBytes))
     }
 
     /// A counter of two cells, one a backend.
@@ -68,5 +60,4 @@ extension PrometheusText {
         begin(name, .counter, help)
         for backend in Backend.allCases { sample([backend.pair], snapshot.counter(cell + backend.index)) }
     }
-
 }

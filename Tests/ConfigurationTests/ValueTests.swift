@@ -83,4 +83,10 @@ import Testing
         let words = ["url", "timeout", "connect_timeout", "client_idle"]
         #expect(Suggestion.nearest(to: word, among: words) == suggestion)
     }
+
+    @Test func aSwapOfNeighboursIsOneEdit() {
+        #expect(Suggestion.distance(Array("ab"), Array("ba")) == 1)
+        #expect(Suggestion.distance(Array("kitten"), Array("sitting")) == 3)
+        #expect(Suggestion.distance([], Array("abc")) == 3)
+    }
 }

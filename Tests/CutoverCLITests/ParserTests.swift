@@ -88,10 +88,4 @@ struct ParserTests {
         #expect(nearest(to: "frobnicate", among: names) == nil)
         #expect(nearest(to: "", among: names) == nil)
     }
-
-    @Test func countsASwapOfNeighboursAsOneEdit() {
-        #expect(editDistance(Array("ab".utf8), Array("ba".utf8)) == 1)
-        #expect(editDistance(Array("kitten".utf8), Array("sitting".utf8)) == 3)
-        #expect(editDistance([], Array("abc".utf8)) == 3)
-    }
 }

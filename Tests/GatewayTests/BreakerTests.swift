@@ -30,6 +30,15 @@ extension Breaker {
     #expect(breaker.isOpen && !breaker.admits(now: 1_000_000))
 }
 
+@Test func anOpeningIsToldOnceToWhoCausedIt() {
+    let breaker = breaker()
+    let told = (0..<40).map { _ in breaker.record(failed: true, now: 1000) }
+    #expect(told.indices.filter { told[$0] } == [19])
+    #expect(breaker.admits(now: 6000), "the probe")
+    #expect(!breaker.record(failed: true, now: 6001), "still open is no opening")
+    #expect(!breaker.record(failed: false, now: 6002))
+}
+
 @Test(arguments: [
     (0.5, 30, 29, false), (0.5, 30, 30, true), (0.1, 90, 9, false), (0.1, 90, 10, true), (1, 1, 99, false),
 ])

@@ -11,7 +11,7 @@ private func mismatch(_ number: Int) -> Mismatch {
 @Test(arguments: [0, 1, 999, 1000, 1001, 2500])
 func theNewestMismatchesAreKeptAndPagedNewestFirst(count: Int) {
     let log = MismatchLog()
-    for number in 0..<count { log.record(mismatch(number + 1)) }
+    let forgotten = (0..<count).count { log.record(mismatch($0 + 1)) }
     var seen: [Mismatch] = []
     var cursor: Int64?
     while true {
@@ -21,6 +21,7 @@ func theNewestMismatchesAreKeptAndPagedNewestFirst(count: Int) {
         cursor = last.sequence
     }
     let kept = min(count, MismatchLog.limit)
+    #expect(forgotten == count - kept)
     #expect(seen.map(\.sequence) == (0..<kept).map { Int64(count - $0) })
     #expect(seen.allSatisfy { $0.target == "/\($0.sequence)" && $0.atMilliseconds == $0.sequence })
 }

@@ -39,8 +39,8 @@ import Testing
 private func everyEvent() -> [(LoopMetrics) -> Void] {
     var events: [(LoopMetrics) -> Void] = [
         { $0.writeReceived() }, { $0.conflictedWrite() }, { $0.requestOfNewUser() }, { $0.staleRead() },
-        { $0.clientAbort() }, { $0.malformedRequest() }, { $0.idempotentReplay() }, { $0.clientBytes(received: 1) },
-        { $0.clientBytes(sent: 1) }, { $0.requestsInFlight(by: 1) }, { $0.shadowInFlight(by: 1) },
+        { $0.clientAbort() }, { $0.malformedRequest() }, { $0.idempotentReplay() }, { $0.requestsInFlight(by: 1) },
+        { $0.shadowInFlight(by: 1) },
     ]
     for backend in Backend.allCases {
         for failed in [false, true] {
@@ -57,6 +57,7 @@ private func everyEvent() -> [(LoopMetrics) -> Void] {
         events.append { $0.legParked(backend) }
         events.append { $0.upstreamResend(backend) }
         events.append { $0.malformedResponse(backend) }
+        events.append { $0.breakerOpened(backend) }
     }
     for source in ConflictSource.allCases { events.append { $0.conflict(source) } }
     for kind in FallbackKind.allCases {
@@ -134,15 +135,6 @@ private func everyEvent() -> [(LoopMetrics) -> Void] {
     closer.shadowInFlight(by: -1)
     #expect(MetricsSnapshot(of: [opener, closer]).gauge(Cells.shadowInFlight) == 0)
     #expect(MetricsSnapshot(of: [closer]).gauge(Cells.shadowInFlight) == 0)
-}
-
-@Test func aBreakerOpensAndCloses() {
-    let block = LoopMetrics()
-    block.breakerOpened(.new)
-    #expect(snapshot(block).gauge(Cells.breakersOpen + 1) == 1)
-    block.breakerClosed(.new)
-    #expect(snapshot(block).gauge(Cells.breakersOpen + 1) == 0)
-    #expect(snapshot(block).counter(Cells.breakerOpenings + 1) == 1)
 }
 
 @Test func aDifferenceSubtractsCountersAndKeepsGauges() {

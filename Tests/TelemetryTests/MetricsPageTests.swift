@@ -116,7 +116,7 @@ private let atZero: [(String, [(String, [String])])] = [
     let loops = [LoopMetrics(), LoopMetrics(), LoopMetrics()]
     for loop in loops {
         loop.write(.legacy, leg: .secondary, result: .refused, nanoseconds: 2_000_000)
-        loop.clientBytes(received: 10, sent: 20)
+        loop.breakerOpened(.new)
     }
     let text = String(
         decoding: renderMetrics(MetricsSnapshot(of: loops), figures: FourFigures(), gauges: ControlGauges()),
@@ -127,8 +127,7 @@ private let atZero: [(String, [(String, [String])])] = [
     #expect(told.value("cutover_write_duration_seconds_bucket", leg.merging(["le": "0.001"]) { $1 }) == 0)
     #expect(told.value("cutover_write_duration_seconds_bucket", leg.merging(["le": "0.0025"]) { $1 }) == 3)
     #expect(told.value("cutover_write_duration_seconds_sum", leg) == 0.006)
-    #expect(told.value("cutover_client_received_bytes_total") == 30)
-    #expect(told.value("cutover_client_sent_bytes_total") == 60)
+    #expect(told.value("cutover_breaker_openings_total", ["backend": "new"]) == 3)
 }
 
 @Test func figuresAndGaugesArePrintedAsGiven() {

@@ -60,7 +60,7 @@ static inline long clinux_send2(int fd, const void *p, size_t n, const void *q, 
 }
 
 // open is variadic, which Swift does not import.
-static inline int clinux_open_to_read(const char *path) { return (int)clinux_result(open(path, O_RDONLY | O_CLOEXEC)); }
+static inline int clinux_open(const char *path, int flags, mode_t mode) { return (int)clinux_result(open(path, flags | O_CLOEXEC, mode)); }
 static inline long clinux_read(int fd, void *p, size_t n) { return clinux_result(read(fd, p, n)); }
 
 static inline void clinux_no_delay(int fd) {
@@ -125,8 +125,6 @@ static inline int64_t clinux_wall_milliseconds(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-// open and fcntl are variadic, which Swift cannot call from this module.
-static inline int clinux_open(const char *path, int flags, mode_t mode) { return (int)clinux_result(open(path, flags | O_CLOEXEC, mode)); }
 static inline int clinux_errno(void) { return errno; }
 static inline int clinux_own_usage(struct rusage *usage) { return getrusage(RUSAGE_SELF, usage); }
 static inline uint64_t clinux_descriptor_limit(void) {

@@ -1,3 +1,5 @@
+import Gateway
+
 /// A JSON value whose members keep their order: what `--json` prints and what the admin API is sent.
 package indirect enum JSONValue: Sendable {
     case null
@@ -20,7 +22,7 @@ package indirect enum JSONValue: Sendable {
         case .null: out += "null"
         case .bool(let value): out += value ? "true" : "false"
         case .number(let digits): out += digits
-        case .string(let text): writeQuoted(text, to: &out)
+        case .string(let text): out += jsonString(text)
         case .array(let elements):
             out += "["
             for (index, element) in elements.enumerated() {
@@ -32,7 +34,7 @@ package indirect enum JSONValue: Sendable {
             out += "{"
             for (index, member) in members.enumerated() {
                 if index > 0 { out += "," }
-                writeQuoted(member.0, to: &out)
+                out += jsonString(member.0)
                 out += ":"
                 member.1.write(to: &out)
             }
@@ -45,22 +47,4 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
     package init(stringLiteral value: String) { self = .string(value) }
     package init(integerLiteral value: Int) { self = .number(String(value)) }
     package init(booleanLiteral value: Bool) { self = .bool(value) }
-}
-
-private func writeQuoted(_ text: String, to out: inout String) {
-    out += "\""
-    for scalar in text.unicodeScalars {
-        switch scalar {
-        case "\"": out += "\\\""
-        case "\\": out += "\\\\"
-        case "\n": out += "\\n"
-        case "\r": out += "\\r"
-        case "\t": out += "\\t"
-        case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-            let digits = String(scalar.value, radix: 16)
-            out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        default: out.unicodeScalars.append(scalar)
-        }
-    }
-    out += "\""
 }

@@ -1,3 +1,5 @@
+import Gateway
+
 /// How a backend spells its answers. Both mean the same; as bytes no two are equal.
 enum Dialect: Sendable {
     /// No white space, members in the order of the documentation.
@@ -9,8 +11,9 @@ enum Dialect: Sendable {
     /// - Parameter serverTime: milliseconds since 1970; differs from answer to answer, and the comparison ignores it.
     func text(_ record: StoredRecord, serverTime: Int64) -> String {
         object([
-            ("recordId", quoted(record.record)), ("userId", quoted(record.user)), ("type", quoted(record.type)),
-            ("revision", integer(record.revision)), ("deviceId", quoted(record.device)),
+            ("recordId", jsonString(record.record)), ("userId", jsonString(record.user)),
+            ("type", jsonString(record.type)),
+            ("revision", integer(record.revision)), ("deviceId", jsonString(record.device)),
             ("deleted", record.deleted ? "true" : "false"), ("payload", respelled(record.payload)),
             ("serverTime", integer(serverTime)),
         ])
@@ -21,15 +24,15 @@ enum Dialect: Sendable {
         let records = self == .compact ? page : page.reversed()
         let items = records.map { text($0, serverTime: serverTime) }
         let list = self == .compact ? "[\(items.joined(separator: ","))]" : "[ \(items.joined(separator: ", ")) ]"
-        return object([("items", list), ("next", next.map(quoted) ?? "null"), ("serverTime", integer(serverTime))])
+        return object([("items", list), ("next", next.map(jsonString) ?? "null"), ("serverTime", integer(serverTime))])
     }
 
     /// A problem document (RFC 9457) with more members behind the usual ones.
     func problem(_ title: String, status: Int, detail: String, members: [(String, String)] = []) -> String {
         object(
             [
-                ("type", quoted("about:blank")), ("title", quoted(title)), ("status", integer(Int64(status))),
-                ("detail", quoted(detail)),
+                ("type", jsonString("about:blank")), ("title", jsonString(title)), ("status", integer(Int64(status))),
+                ("detail", jsonString(detail)),
             ] + members)
     }
 
@@ -37,8 +40,9 @@ enum Dialect: Sendable {
 
     private func object(_ members: [(name: String, value: String)]) -> String {
         switch self {
-        case .compact: "{" + members.map { "\(quoted($0.name)):\($0.value)" }.joined(separator: ",") + "}"
-        case .ornate: "{ " + members.reversed().map { "\(quoted($0.name)): \($0.value)" }.joined(separator: ", ") + " }"
+        case .compact: "{" + members.map { "\(jsonString($0.name)):\($0.value)" }.joined(separator: ",") + "}"
+        case .ornate:
+            "{ " + members.reversed().map { "\(jsonString($0.name)): \($0.value)" }.joined(separator: ", ") + " }"
         }
     }
 
@@ -83,20 +87,3 @@ private let space = UInt8(ascii: " ")
 private let minus = UInt8(ascii: "-")
 private let zero = UInt8(ascii: "0")
 private let nine = UInt8(ascii: "9")
-
-/// A JSON string literal (RFC 8259 §7).
-func quoted(_ text: String) -> String {
-    var out = "\""
-    for scalar in text.unicodeScalars {
-        switch scalar {
-        case "\"": out += "\\\""
-        case "\\": out += "\\\\"
-        case "\n": out += "\\n"
-        case _ where scalar.value < 0x20:
-            let digits = String(scalar.value, radix: 16)
-            out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        default: out.unicodeScalars.append(scalar)
-        }
-    }
-    return out + "\""
-}

@@ -1,3 +1,5 @@
+import Gateway
+
 extension Narrator {
     func opening(_ scenery: Scenery, users: Int, records: Int, rate: Int, windowSeconds: Int) {
         line(coloured("A service moves from its legacy backend to a new one.", .bold))
@@ -29,7 +31,7 @@ extension Narrator {
             "The phone of \(report.user) wrote revision \(report.acknowledgedRevision); the tablet, which had not heard of it,"
                 + " wrote \(report.sentRevision). The gateway answered",
             "\(report.status) {\"current_revision\":\(member(report.currentRevision)),"
-                + "\"received_revision\":\(member(report.receivedRevision)),\"action\":\(report.action.map(quoted) ?? "null")}.",
+                + "\"received_revision\":\(member(report.receivedRevision)),\"action\":\(report.action.map(jsonString) ?? "null")}.",
             "The tablet refreshed (revision \(refreshed)), wrote revision \(report.retriedRevision), and was answered"
                 + " \(report.retriedStatus).",
         ])

@@ -1,3 +1,5 @@
+import Gateway
+
 /// The operator: everything it does goes over the admin API with the token, as `cutover promote` would. One thread.
 final class Operator {
     private let url: String
@@ -21,7 +23,7 @@ final class Operator {
 
     /// `POST rollout/promote` to a stage: nil when it is done, else the gates' reasons.
     func promote(to stage: String) throws(DemoFailure) -> [String]? {
-        let answer = try change("rollout/promote", "{\"to\":\(quoted(stage)),\"reason\":\"the demo\"}")
+        let answer = try change("rollout/promote", "{\"to\":\(jsonString(stage)),\"reason\":\"the demo\"}")
         if answer.status == 200 { return nil }
         guard answer.status == 409 else {
             throw DemoFailure("promote to \(stage) was answered \(answer.status) \(answer.text)")

@@ -1,3 +1,5 @@
+import Gateway
+
 /// A user with two devices, of which one has not heard of the other's last write.
 enum SecondDevice {
     static let user = "mara"
@@ -39,7 +41,7 @@ enum SecondDevice {
     }
 
     private static func change(_ revision: Int64, device: String, text: String, _ run: String) -> Change {
-        let payload = "{\"text\":\(quoted(text)),\"page\":12}"
+        let payload = "{\"text\":\(jsonString(text)),\"page\":12}"
         let key = "\(run)-\(user)-\(device)-\(revision)"
         return Change(
             id: key, user: user, record: record, device: device, revision: revision, type: "note", payload: payload,

@@ -1,3 +1,5 @@
+import Gateway
+
 /// A small generator of numbers from a seed (SplitMix64), so that two runs tell the same story.
 struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -48,16 +50,17 @@ enum SampleData {
         let line = lines.randomElement(using: &random) ?? ""
         switch type {
         case "document":
-            return "{\"title\":\(quoted(line)),\"pages\":\(page),\"shelf\":[\"reading\",\"owned\"]}"
+            return "{\"title\":\(jsonString(line)),\"pages\":\(page),\"shelf\":[\"reading\",\"owned\"]}"
         case "highlight":
             let from = Int.random(in: 0...4000, using: &random)
-            return "{\"text\":\(quoted(line)),\"colour\":\"yellow\",\"from\":\(from),\"to\":\(from + line.utf8.count)}"
+            return
+                "{\"text\":\(jsonString(line)),\"colour\":\"yellow\",\"from\":\(from),\"to\":\(from + line.utf8.count)}"
         case "progress":
             let share = Int.random(in: 0...999, using: &random)
             let digits = String(share + 1000).dropFirst()
             return "{\"progress\":0.\(digits),\"page\":\(page)}"
         default:
-            return "{\"text\":\(quoted(line)),\"page\":\(page),\"tags\":[\"\(page % 7)\",\"demo\"]}"
+            return "{\"text\":\(jsonString(line)),\"page\":\(page),\"tags\":[\"\(page % 7)\",\"demo\"]}"
         }
     }
 

@@ -1,3 +1,5 @@
+import Gateway
+
 /// What a client knows of one of its records: the last revision that was acknowledged to it.
 struct KnownRecord: Sendable {
     var id: String
@@ -94,9 +96,9 @@ extension Change {
     /// The change as it goes over the wire.
     var json: String {
         var text =
-            "{\"id\":\(quoted(id)),\"userId\":\(quoted(user)),\"recordId\":\(quoted(record)),\"deviceId\":\(quoted(device)),"
-        text += "\"revision\":\(revision),\"type\":\(quoted(type)),"
+            "{\"id\":\(jsonString(id)),\"userId\":\(jsonString(user)),\"recordId\":\(jsonString(record)),\"deviceId\":\(jsonString(device)),"
+        text += "\"revision\":\(revision),\"type\":\(jsonString(type)),"
         text += deleted ? "\"deleted\":true," : "\"payload\":\(payload),"
-        return text + "\"idempotencyKey\":\(quoted(key))}"
+        return text + "\"idempotencyKey\":\(jsonString(key))}"
     }
 }

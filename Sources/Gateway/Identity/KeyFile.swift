@@ -15,7 +15,7 @@ final class KeyFile: @unchecked Sendable {
 
     /// - Throws: when the file cannot be read, or is empty or larger than ``maximumBytes``; the text holds nothing of it.
     init(_ path: String) throws(IdentityError) {
-        let descriptor = clinux_open_to_read(path)
+        let descriptor = clinux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else { throw KeyFile.unreadable(path, -descriptor) }
         defer { close(descriptor) }
         // One byte more than allowed shows that there are more; one for the NUL.

@@ -11,13 +11,8 @@ extension ClientSession {
         if !request.bodyComplete { request.keepAlive = false }
         let id = requestID()
         let text = own.body(requestID: id)
-        let out = client.output
-        out.clear()
-        out.append("HTTP/1.1 ")
-        out.append(decimal: own.status)
-        out.append(byte: 32)
-        out.append(StatusText.reason(own.status))
-        out.append("\r\nContent-Type: application/problem+json\r\nContent-Length: ")
+        let out = beginAnswer(own.status)
+        out.append("Content-Type: application/problem+json\r\nContent-Length: ")
         out.append(decimal: text.utf8.count)
         out.append("\r\n")
         if let seconds = own.retryAfter {
@@ -37,13 +32,7 @@ extension ClientSession {
 
     /// Sends the first answer of an earlier write with the same key again.
     func replay(_ stored: StoredAnswer) async throws(SessionEnd) {
-        let out = client.output
-        out.clear()
-        out.append("HTTP/1.1 ")
-        out.append(decimal: stored.status)
-        out.append(byte: 32)
-        out.append(StatusText.reason(stored.status))
-        out.append("\r\n")
+        let out = beginAnswer(stored.status)
         out.append(stored.headerLines)
         if stored.status != 204, stored.status != 304 {
             out.append("Content-Length: ")
@@ -58,6 +47,18 @@ extension ClientSession {
         out.append(stored.body)
         metrics.idempotentReplay()
         try await sendOwn(stored.status)
+    }
+
+    /// What waits for the client gives way to the first line of another answer.
+    private func beginAnswer(_ status: Int) -> Buffer {
+        let out = client.output
+        out.clear()
+        out.append("HTTP/1.1 ")
+        out.append(decimal: status)
+        out.append(byte: 32)
+        out.append(StatusText.reason(status))
+        out.append("\r\n")
+        return out
     }
 
     private func sendOwn(_ status: Int) async throws(SessionEnd) {

@@ -75,23 +75,9 @@ extension ClientSession {
         upstream.head.reset()
         let deadline = loop.now &+ UInt64(pool.timeout)
         while true {
-            if !upstream.input.isEmpty {
-                switch upstream.head.parseResponse(upstream.input.readable, upstream.input.count) {
-                case .complete:
-                    if upstream.head.status >= 200 || (upgrades && upstream.head.status == 101) { return }
-                    try await passInterim(upstream)
-                    continue
-                case .refused: throw .malformed
-                case .incomplete: break
-                }
-            }
-            let left = Int64(deadline) - Int64(loop.now)
-            do throws(IOFailure) {
-                if left <= 0 { throw .timeout }
-                try await upstream.fill(timeout: left)
-            } catch {
-                throw error == .closed && !upstream.input.isEmpty ? .malformed : UpstreamFailure(error)
-            }
+            try await readNextHead(upstream, until: deadline, loop: loop)
+            if upstream.head.status >= 200 || (upgrades && upstream.head.status == 101) { return }
+            try await passInterim(upstream)
         }
     }
 

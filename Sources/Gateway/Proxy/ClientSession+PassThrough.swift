@@ -25,12 +25,12 @@ extension ClientSession {
                 metrics.clientAbort()
                 throw .gone
             }
-            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            if error != .exhausted { pool.record(failed: true) }
             if request.kind == .read { metrics.read(pool.side.backend, failed: true) }
             return try await answer(.upstream(error))
         }
         let failed = upstream.head.status >= 500
-        pool.breaker.record(failed: failed, now: loop.now)
+        pool.record(failed: failed)
         let intact = try await relay(upstream, pool, reason: request.decision.reason, capture: nil)
         if request.kind == .read { metrics.read(pool.side.backend, failed: !intact || failed) }
         if !intact { throw .gone }

@@ -33,7 +33,7 @@ extension ClientSession {
             return try await readFailed(error, pool)
         }
         let status = upstream.head.status
-        pool.breaker.record(failed: status >= 500, now: loop.now)
+        pool.record(failed: status >= 500)
         if side == .new, let reason = fallbackReason(status: status) {
             metrics.read(side.backend, failed: status >= 500)
             // "Not found" is an answer that the other side's can be compared with.
@@ -60,7 +60,7 @@ extension ClientSession {
             throw .gone
         }
         metrics.read(pool.side.backend, failed: true)
-        if failure != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+        if failure != .exhausted { pool.record(failed: true) }
         if pool.side == .new, let reason = fallbackReason(failure) { return try await fallBack(reason) }
         try await answer(.upstream(failure))
     }
@@ -79,7 +79,7 @@ extension ClientSession {
             return try await answer(.upstream(error))
         }
         let status = upstream.head.status
-        pool.breaker.record(failed: status >= 500, now: loop.now)
+        pool.record(failed: status >= 500)
         // Both say "not found": new was right, and nothing had to be saved.
         if !(reason == .notFound && status == 404) { metrics.fallback(.read, reason: reason) }
         let intact = try await relay(upstream, pool, reason: reason.reason, capture: nil)

@@ -13,10 +13,10 @@ extension ClientSession {
             upstream = try await offerUpgrade(pool)
         } catch {
             if error == .clientGone { throw .gone }
-            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            if error != .exhausted { pool.record(failed: true) }
             return try await answer(.upstream(error))
         }
-        pool.breaker.record(failed: upstream.head.status >= 500, now: loop.now)
+        pool.record(failed: upstream.head.status >= 500)
         guard upstream.head.status == 101 else {
             if try await !relay(upstream, pool, reason: request.decision.reason, capture: nil) { throw .gone }
             return

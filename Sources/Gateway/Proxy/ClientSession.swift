@@ -82,6 +82,7 @@ final class ClientSession {
                     try await client.waitReadable(timeout: timeouts.clientIdleMilliseconds)
                 } while try !client.receive()
             } catch {
+                if error == .timeout { metrics.limitHit(.clientIdleTime) }
                 throw .gone
             }
             isIdle = false

@@ -102,27 +102,11 @@ final class Worker: @unchecked Sendable {
     func listen(_ descriptor: Int32) {
         let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
         listeners.append(listener)
-        Task.immediate(executorPreference: loop) { await self.accept(from: listener) }
-    }
-
-    private func accept(from listener: Connection) async {
-        while !isDraining {
-            var peer = sockaddr_storage()
-            let descriptor = clinux_accept(listener.fd, &peer)
-            if descriptor >= 0 {
-                admit(descriptor, peer)
-                continue
-            }
-            if descriptor == -EAGAIN {
-                listener.readExhausted()
-                do throws(IOFailure) { try await listener.waitReadable(timeout: 60_000) } catch {
-                    if error != .timeout { return }
-                }
-            } else if descriptor == -EMFILE || descriptor == -ENFILE || descriptor == -ENOBUFS || descriptor == -ENOMEM
-            {
-                // Out of descriptors: pause instead of spinning; clients wait in the backlog.
-                metrics.limitHit(.clientConnections)
-                await loop.sleep(100)
+        Task.immediate(executorPreference: loop) {
+            await acceptClients(from: listener, loop: self.loop) {
+                self.metrics.limitHit(.clientConnections)
+            } admit: {
+                self.admit($0, $1)
             }
         }
     }

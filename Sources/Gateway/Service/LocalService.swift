@@ -121,23 +121,8 @@ package final class LocalService: @unchecked Sendable {
     private func listen(_ descriptor: Int32) {
         let listener = Connection(fd: descriptor, loop: loop, limits: limits, connecting: false)
         listeners.append(listener)
-        Task.immediate(executorPreference: loop) { await self.accept(from: listener) }
-    }
-
-    private func accept(from listener: Connection) async {
-        while listener.isOpen {
-            var peer = sockaddr_storage()
-            let descriptor = clinux_accept(listener.fd, &peer)
-            if descriptor >= 0 {
-                admit(descriptor, peer)
-            } else if descriptor == -EAGAIN {
-                listener.readExhausted()
-                do throws(IOFailure) { try await listener.waitReadable(timeout: 60_000) } catch {
-                    if error != .timeout { return }
-                }
-            } else {
-                await loop.sleep(100)
-            }
+        Task.immediate(executorPreference: loop) {
+            await acceptClients(from: listener, loop: self.loop) { self.admit($0, $1) }
         }
     }
 

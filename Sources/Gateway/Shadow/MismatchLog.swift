@@ -32,16 +32,20 @@ package final class MismatchLog: Sendable {
 
     package init() {}
 
-    func record(_ mismatch: Mismatch) {
+    /// - Returns: whether the oldest had to go for it.
+    @discardableResult
+    func record(_ mismatch: Mismatch) -> Bool {
         state.withLock { state in
             var mismatch = mismatch
             mismatch.sequence = state.next
-            if state.ring.count < MismatchLog.limit {
-                state.ring.append(mismatch)
-            } else {
+            let isFull = state.ring.count >= MismatchLog.limit
+            if isFull {
                 state.ring[Int((state.next - 1) % Int64(MismatchLog.limit))] = mismatch
+            } else {
+                state.ring.append(mismatch)
             }
             state.next += 1
+            return isFull
         }
     }
 

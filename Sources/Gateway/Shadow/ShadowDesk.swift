@@ -133,7 +133,7 @@ final class ShadowDesk: @unchecked Sendable {
         case .different:
             // A write that came in between makes the two looks incomparable.
             if let user = read.user, worker.coordinator.hasOutstanding(user) { return close(read, .transient) }
-            mismatches.record(describe(read))
+            if mismatches.record(describe(read)) { metrics.limitHit(.mismatchRing) }
             close(read, .mismatch)
         }
     }
@@ -160,7 +160,7 @@ final class ShadowDesk: @unchecked Sendable {
             }
         } catch {
             if error == .malformed { metrics.malformedResponse(side.backend) }
-            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            if error != .exhausted { pool.record(failed: true) }
             capture.fail()
         }
     }
@@ -173,7 +173,8 @@ final class ShadowDesk: @unchecked Sendable {
             do throws(IOFailure) { try await upstream.write(bytes: message, timeout: pool.timeout) } catch {
                 throw UpstreamFailure(error)
             }
-            let head = try await answerHead(of: upstream, pool)
+            try await readAnswerHead(upstream, timeout: pool.timeout, loop: loop)
+            let head = upstream.head
             capture.begin(upstream.input.readable, head)
             var scanner = BodyScanner.response(head, toHead: false)
             upstream.input.consume(head.length)
@@ -191,45 +192,11 @@ final class ShadowDesk: @unchecked Sendable {
             }
             let reusable = scanner.isDone && head.keepAlive && !scanner.endsWithConnection
             pool.give(upstream, reusable: reusable)
-            pool.breaker.record(failed: head.status >= 500, now: loop.now)
+            pool.record(failed: head.status >= 500)
             capture.complete()
         } catch {
             pool.discard(upstream)
             throw error
-        }
-    }
-
-    private func answerHead(of upstream: Connection, _ pool: UpstreamPool) async throws(UpstreamFailure) -> MessageHead
-    {
-        try await readAnswerHead(upstream, timeout: pool.timeout, loop: loop)
-        return upstream.head
-    }
-}
-
-/// Reads the head of a final answer, skipping interim ones.
-/// - Parameter timeout: milliseconds for the whole head.
-func readAnswerHead(_ upstream: Connection, timeout: Int64, loop: EventLoop) async throws(UpstreamFailure) {
-    upstream.head.reset()
-    let deadline = loop.now &+ UInt64(timeout)
-    while true {
-        if !upstream.input.isEmpty {
-            switch upstream.head.parseResponse(upstream.input.readable, upstream.input.count) {
-            case .complete:
-                if upstream.head.status >= 200 { return }
-                if upstream.head.status == 101 { throw .malformed }
-                upstream.input.consume(upstream.head.length)
-                upstream.head.reset()
-                continue
-            case .refused: throw .malformed
-            case .incomplete: break
-            }
-        }
-        let left = Int64(deadline) - Int64(loop.now)
-        do throws(IOFailure) {
-            if left <= 0 { throw .timeout }
-            try await upstream.fill(timeout: left)
-        } catch {
-            throw error == .closed && !upstream.input.isEmpty ? .malformed : UpstreamFailure(error)
         }
     }
 }

@@ -53,8 +53,9 @@ package final class Breaker: Sendable {
     }
 
     /// A request came back.
-    @inline(__always)
-    func record(failed: Bool, now: UInt64) {
+    /// - Returns: whether it opened the breaker.
+    @inline(__always) @discardableResult
+    func record(failed: Bool, now: UInt64) -> Bool {
         let epoch = now / sliceMilliseconds
         let slice = slices + Int(epoch % UInt64(Breaker.sliceCount))
         let seen = slice.pointee.epoch.load(ordering: .relaxed)
@@ -65,11 +66,9 @@ package final class Breaker: Sendable {
             slice.pointee.errors.store(0, ordering: .relaxed)
         }
         slice.pointee.requests.wrappingAdd(1, ordering: .relaxed)
-        if failed {
-            recordFailure(slice, epoch, now)
-        } else if openUntil.load(ordering: .relaxed) != 0 {
-            recordSuccessWhileOpen(now)
-        }
+        if failed { return recordFailure(slice, epoch, now) }
+        if openUntil.load(ordering: .relaxed) != 0 { recordSuccessWhileOpen(now) }
+        return false
     }
 
     /// A success that was on its way when the breaker opened proves nothing: with half the requests failing there is
@@ -79,9 +78,9 @@ package final class Breaker: Sendable {
         if isProbing.load(ordering: .relaxed) || now >= openUntil.load(ordering: .relaxed) { close() }
     }
 
-    private func recordFailure(_ slice: UnsafeMutablePointer<Slice>, _ epoch: UInt64, _ now: UInt64) {
+    private func recordFailure(_ slice: UnsafeMutablePointer<Slice>, _ epoch: UInt64, _ now: UInt64) -> Bool {
         slice.pointee.errors.wrappingAdd(1, ordering: .relaxed)
-        guard openUntil.load(ordering: .relaxed) == 0 else { return }
+        guard openUntil.load(ordering: .relaxed) == 0 else { return false }
         var requests: UInt64 = 0
         var errors: UInt64 = 0
         for i in 0..<Breaker.sliceCount {
@@ -91,10 +90,11 @@ package final class Breaker: Sendable {
             errors += slice.pointee.errors.load(ordering: .relaxed)
         }
         guard requests >= UInt64(settings.minRequests), Double(errors) >= settings.errorRatio * Double(requests) else {
-            return
+            return false
         }
         isProbing.store(false, ordering: .relaxed)
-        openUntil.store(now + UInt64(settings.openForMilliseconds), ordering: .relaxed)
+        let until = now + UInt64(settings.openForMilliseconds)
+        return openUntil.exchange(until, ordering: .relaxed) == 0
     }
 
     private func close() {

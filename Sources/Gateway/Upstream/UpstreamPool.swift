@@ -7,7 +7,7 @@ import Telemetry
 /// Keep-alive connections of one loop to one backend. Confined to its loop's thread.
 ///
 /// Limit: `max_connections` ÷ workers; a request over it waits for a connection at most the connect time-out, in order
-/// of arrival, and then fails (`exhausted`). Idle connections are closed after a minute or when the backend closes them.
+/// of arrival, and then fails (`exhausted`). Idle connections are closed after 50 s or when the backend closes them.
 final class UpstreamPool {
     let side: Side
     let breaker: Breaker
@@ -164,6 +164,12 @@ final class UpstreamPool {
         open -= 1
         metrics.upstreamLeft(side.backend, state)
         waiters.resumeFirst()
+    }
+
+    /// A request to the backend came back, or failed: the breaker wants to know.
+    @inline(__always)
+    func record(failed: Bool) {
+        if breaker.record(failed: failed, now: loop.now) { metrics.breakerOpened(side.backend) }
     }
 
     /// Another pool takes this one's place: what is idle is closed, and what is under way when it is given back.

@@ -73,35 +73,13 @@ extension ClientSession {
             upstream = try await pool.send(write.message, conditionals: true)
         } catch {
             book(side, .error, started)
-            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            if error != .exhausted { pool.record(failed: true) }
             write.legs[side].attempts += 1
             write.isUncertainOnNew = side == .new && !error.nothingWasSent
             if side == .new, let reason = fallbackReason(error) { return try await fallBack(&write, reason) }
             return try await give(up: &write, .upstream(error))
         }
-        let status = upstream.head.status
-        pool.breaker.record(failed: status >= 500, now: loop.now)
-        write.legs[side].attempts += 1
-        write.legs[side].lastStatus = status
-        switch judge(upstream, write.message) {
-        case .accepted:
-            book(side, .ok, started)
-            try await conclude(&write, upstream, pool, reason: request.decision.reason)
-        case .refused:
-            book(side, .refused, started)
-            try await refuse(&write, upstream, pool, reason: request.decision.reason, isFinal: true)
-        case .turnedAway:
-            book(side, .refused, started)
-            try await refuse(&write, upstream, pool, reason: request.decision.reason, isFinal: false)
-        case .failed:
-            book(side, .error, started)
-            if side == .new, snapshot.settings.fallback.on5xx {
-                write.isUncertainOnNew = true
-                dispose(upstream, pool)
-                return try await fallBack(&write, .serverError)
-            }
-            try await failed(&write, upstream, pool, reason: request.decision.reason)
-        }
+        try await decided(&write, upstream, pool, started)
     }
 
     /// New has failed: legacy answers, and the leg to new is brought there afterwards.
@@ -117,27 +95,41 @@ extension ClientSession {
             upstream = try await pool.send(write.message, conditionals: true)
         } catch {
             book(.legacy, .error, started)
-            if error != .exhausted { pool.breaker.record(failed: true, now: loop.now) }
+            if error != .exhausted { pool.record(failed: true) }
             return try await give(up: &write, .upstream(error))
         }
-        let status = upstream.head.status
-        pool.breaker.record(failed: status >= 500, now: loop.now)
-        write.legs.legacy.attempts += 1
-        write.legs.legacy.lastStatus = status
         metrics.fallback(.write, reason: reason)
+        try await decided(&write, upstream, pool, started)
+    }
+
+    /// The side that decides has answered.
+    private func decided(
+        _ write: inout AcceptedWrite, _ upstream: Connection, _ pool: UpstreamPool, _ started: UInt64
+    ) async throws(SessionEnd) {
+        let side = pool.side
+        let reason = request.decision.reason
+        let status = upstream.head.status
+        pool.record(failed: status >= 500)
+        write.legs[side].attempts += 1
+        write.legs[side].lastStatus = status
         switch judge(upstream, write.message) {
         case .accepted:
-            book(.legacy, .ok, started)
-            try await conclude(&write, upstream, pool, reason: reason.reason)
+            book(side, .ok, started)
+            try await conclude(&write, upstream, pool, reason: reason)
         case .refused:
-            book(.legacy, .refused, started)
-            try await refuse(&write, upstream, pool, reason: reason.reason, isFinal: true)
+            book(side, .refused, started)
+            try await refuse(&write, upstream, pool, reason: reason, isFinal: true)
         case .turnedAway:
-            book(.legacy, .refused, started)
-            try await refuse(&write, upstream, pool, reason: reason.reason, isFinal: false)
+            book(side, .refused, started)
+            try await refuse(&write, upstream, pool, reason: reason, isFinal: false)
         case .failed:
-            book(.legacy, .error, started)
-            try await failed(&write, upstream, pool, reason: reason.reason)
+            book(side, .error, started)
+            if side == .new, snapshot.settings.fallback.on5xx {
+                write.isUncertainOnNew = true
+                dispose(upstream, pool)
+                return try await fallBack(&write, .serverError)
+            }
+            try await failed(&write, upstream, pool, reason: reason)
         }
     }
 

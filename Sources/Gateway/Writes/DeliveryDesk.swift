@@ -127,7 +127,7 @@ final class DeliveryDesk: @unchecked Sendable {
             case .answered(let status): status >= 500
             case .connectFailed, .timedOut, .broken: true
             }
-        if wasAsked { pool.breaker.record(failed: isFailure, now: loop.now) }
+        if wasAsked { pool.record(failed: isFailure) }
         delivery.status.attempts += 1
         if case .answered(let status) = outcome {
             delivery.status.lastStatus = status

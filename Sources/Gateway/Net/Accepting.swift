@@ -1,0 +1,29 @@
+import CLinux
+
+/// Hands over every client of a listening descriptor until that is closed. Runs on the listener's loop.
+///
+/// - Parameters:
+///   - whenShort: the process is out of descriptors or memory; accepting pauses for 100 ms, and clients wait in the
+///     backlog.
+///   - admit: owns the descriptor from then on.
+func acceptClients(
+    from listener: Connection, loop: EventLoop, whenShort: () -> Void = {}, admit: (Int32, sockaddr_storage) -> Void
+) async {
+    while listener.isOpen {
+        var peer = sockaddr_storage()
+        let descriptor = clinux_accept(listener.fd, &peer)
+        switch descriptor {
+        case 0...: admit(descriptor, peer)
+        case -EAGAIN:
+            listener.readExhausted()
+            do throws(IOFailure) { try await listener.waitReadable(timeout: 60_000) } catch {
+                if error != .timeout { return }
+            }
+        case -EMFILE, -ENFILE, -ENOBUFS, -ENOMEM:
+            whenShort()
+            await loop.sleep(100)
+        // A client that left while it waited.
+        default: continue
+        }
+    }
+}

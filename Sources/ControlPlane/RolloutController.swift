@@ -152,7 +152,9 @@ package actor RolloutController {
         let now = clinux_wall_milliseconds()
         let before = JSONValue.object([("pin", old.map { .string("\($0.side.name)") } ?? .null)])
         let after = JSONValue.object([("pin", side.map { .string("\($0.name)") } ?? .null)])
-        if origin.isDryRun { return .done(before: before, after: after, warnings: [], generation: state.generation) }
+        if origin.isDryRun || old?.side == side {
+            return .done(before: before, after: after, warnings: [], generation: state.generation)
+        }
         let event = event(side == nil ? "unpin" : "pin", before: before, after: after, origin, subject: user)
         do throws(JournalError) {
             if let side {

@@ -131,7 +131,7 @@ extension AdminAPI {
             }
         }
         if !reasons.isEmpty { return problem(409, "nothing was replayed", reasons: reasons) }
-        if !origin.isDryRun {
+        if !origin.isDryRun, !changes.isEmpty {
             for (change, sides) in changes { for side in sides { dataPlane.replay(change, side) } }
             _ = journal.flush(timeoutMilliseconds: 2000)
             await controller.note(

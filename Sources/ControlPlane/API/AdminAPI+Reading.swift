@@ -138,9 +138,15 @@ extension AdminAPI {
 
     // MARK: Lists
 
-    private func page(_ request: ServiceRequest) -> (limit: Int, cursor: Int64?) {
-        let limit = queryValue(request.query, "limit").flatMap { Int($0) } ?? 50
-        return (min(max(1, limit), 1000), queryValue(request.query, "cursor").flatMap { Int64($0) })
+    private func page(_ request: ServiceRequest) throws(BadCall) -> (limit: Int, cursor: Int64?) {
+        func number(_ name: String) throws(BadCall) -> Int64? {
+            guard let text = queryValue(request.query, name), !text.isEmpty else { return nil }
+            guard let number = Int64(text), number > 0 else {
+                throw BadCall(text: "\(name): \"\(text)\" is no whole number above 0")
+            }
+            return number
+        }
+        return (Int(min(try number("limit") ?? 50, 1000)), try number("cursor"))
     }
 
     private func list(_ items: [JSONValue], next: Int64?) -> ServiceResponse {
@@ -148,7 +154,8 @@ extension AdminAPI {
     }
 
     func mismatches(_ request: ServiceRequest) -> ServiceResponse {
-        let (limit, cursor) = page(request)
+        let (limit, cursor): (Int, Int64?)
+        do throws(BadCall) { (limit, cursor) = try page(request) } catch { return problem(400, error.text) }
         let found = dataPlane.shared.mismatches.page(before: cursor, limit: limit + 1)
         let items = found.prefix(limit).map { mismatch in
             var members: [(String, JSONValue)] = [
@@ -177,7 +184,8 @@ extension AdminAPI {
     }
 
     func journalRows(_ request: ServiceRequest) async -> ServiceResponse {
-        let (limit, cursor) = page(request)
+        let (limit, cursor): (Int, Int64?)
+        do throws(BadCall) { (limit, cursor) = try page(request) } catch { return problem(400, error.text) }
         let parked = ["true", "1"].contains(queryValue(request.query, "parked") ?? "")
         settleJournal()
         let rows: [JournalRow]
@@ -214,7 +222,8 @@ extension AdminAPI {
     }
 
     func events(_ request: ServiceRequest) async -> ServiceResponse {
-        let (limit, cursor) = page(request)
+        let (limit, cursor): (Int, Int64?)
+        do throws(BadCall) { (limit, cursor) = try page(request) } catch { return problem(400, error.text) }
         let events: [RolloutEvent]
         do throws(JournalError) {
             events = try await journal.read { reader throws(JournalError) in

@@ -47,6 +47,8 @@ extension ClientSession {
                 capture?.fail()
                 return false
             }
+            // Whoever keeps the answer has it before the client can come again.
+            if scanner.isDone { capture?.complete() }
             let before = input.count
             do throws(IOFailure) {
                 try await passOn(input, used, unwraps: unwraps, isClientGone, timeout)

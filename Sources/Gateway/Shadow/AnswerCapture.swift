@@ -13,6 +13,9 @@ final class AnswerCapture {
     private(set) var contentType = 0..<0
     private(set) var contentEncoding = 0..<0
 
+    /// Called once, when the answer is complete or never will be: before its last bytes go to the client.
+    var onEnd: (() -> Void)?
+
     init(pool: BlockPool) { bytes = Buffer(pool: pool) }
 
     func reset(limit: Int) {
@@ -69,8 +72,21 @@ final class AnswerCapture {
         }
     }
 
-    func complete() { if state == .waiting { state = .complete } }
-    func fail() { if state == .waiting { state = .failed } }
+    func complete() {
+        if state == .waiting { state = .complete }
+        end()
+    }
+
+    func fail() {
+        if state == .waiting { state = .failed }
+        end()
+    }
+
+    private func end() {
+        guard let action = onEnd else { return }
+        onEnd = nil
+        action()
+    }
 
     var body: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: bytes.readable + headCount, count: bytes.count - headCount)

@@ -144,7 +144,8 @@ final class UpstreamPool {
     /// Gives a connection back after a complete exchange.
     @inline(__always)
     func give(_ connection: Connection, reusable: Bool) {
-        guard reusable, !isRetired, !connection.isSpent, connection.isOpen, connection.input.isEmpty, connection.output.isEmpty,
+        guard reusable, !isRetired, !connection.isSpent, connection.isOpen, connection.input.isEmpty,
+            connection.output.isEmpty,
             !connection.hungUp
         else {
             return discard(connection)

@@ -180,15 +180,7 @@ extension ClientSession {
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
         if isOutstanding { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
-        let intact: Bool
-        do throws(SessionEnd) {
-            intact = try await relay(upstream, pool, reason: reason, capture: capture, outlivesClient: true)
-        } catch {
-            post(write, servedBy: side, answer, capture, revisionAccepted: true)
-            throw error
-        }
-        post(write, servedBy: side, answer, capture, revisionAccepted: true)
-        if !intact { throw .gone }
+        try await tell(write, answer, capture, revisionAccepted: true, upstream, pool, reason)
     }
 
     /// Starts the other leg; with `answer: both` waits until it has been tried once.
@@ -241,15 +233,7 @@ extension ClientSession {
         let answer = isFinal ? StoredAnswer(of: upstream, servedBy: side, loop: loop) : nil
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
-        let intact: Bool
-        do throws(SessionEnd) {
-            intact = try await relay(upstream, pool, reason: reason, capture: capture, outlivesClient: true)
-        } catch {
-            post(write, servedBy: side, answer, capture, revisionAccepted: false)
-            throw error
-        }
-        post(write, servedBy: side, answer, capture, revisionAccepted: false)
-        if !intact { throw .gone }
+        try await tell(write, answer, capture, revisionAccepted: false, upstream, pool, reason)
     }
 
     /// The backend answered with an error of its own and nobody can take over: the client gets that answer.
@@ -276,6 +260,18 @@ extension ClientSession {
 
     private func leaveLanes(_ write: AcceptedWrite) {
         for side in Side.allCases { worker.coordinator.leave(write.sequence, side) }
+    }
+
+    /// Passes the answer on; the journal has it before the client has its last byte, so that a repeat that comes at once
+    /// finds it.
+    private func tell(
+        _ write: AcceptedWrite, _ answer: StoredAnswer?, _ capture: AnswerCapture, revisionAccepted: Bool,
+        _ upstream: Connection, _ pool: UpstreamPool, _ reason: Reason
+    ) async throws(SessionEnd) {
+        capture.onEnd = { [self] in
+            post(write, servedBy: pool.side, answer, capture, revisionAccepted: revisionAccepted)
+        }
+        if try await !relay(upstream, pool, reason: reason, capture: capture, outlivesClient: true) { throw .gone }
     }
 
     // MARK: Keeping the first answer

@@ -42,7 +42,9 @@ extension UpstreamPool {
         var mayHaveBeenSeen = false
         while true {
             let upstream: Connection
-            do throws(UpstreamFailure) { upstream = try await take(fresh: fresh, isRepeatable: message.isIdempotent) } catch {
+            do throws(UpstreamFailure) {
+                upstream = try await take(fresh: fresh, isRepeatable: message.isIdempotent)
+            } catch {
                 // The first try may have reached the backend, whatever the second came to.
                 throw mayHaveBeenSeen ? .broken : error
             }

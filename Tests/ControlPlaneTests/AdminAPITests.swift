@@ -274,7 +274,10 @@ struct AdminAPITests {
         }
         #expect(seen == ["6", "5", "4", "3", "2", "1"])
         for list in ["mismatches", "journal"] {
-            #expect(await office.ask("GET", "/api/v1/\(list)?limit=x").text == "{\"items\":[],\"next\":null}\n")
+            #expect(await office.ask("GET", "/api/v1/\(list)?limit=5").text == "{\"items\":[],\"next\":null}\n")
+            for query in ["limit=x", "limit=0", "cursor=bogus", "cursor=-1"] {
+                #expect(await office.ask("GET", "/api/v1/\(list)?\(query)").status == 400)
+            }
         }
         office.house.close()
     }

@@ -110,7 +110,9 @@ struct Loading {
             if diagnostics.hasFailed(path) || diagnostics.hasFailed("backends.\(side.name)") { continue }
             if diagnostics.hasFailed("backends") { continue }
             if file == nil { diagnostics.note(path, flag: flag) }
-            diagnostics.error(path, "missing", accepted: "http://host[:port][/prefix], here or with \(flag)")
+            // Without a file the error names the flag already.
+            let place = file == nil ? "" : ", here or with \(flag)"
+            diagnostics.error(path, "missing", accepted: "http://host[:port][/prefix]" + place)
         }
     }
 

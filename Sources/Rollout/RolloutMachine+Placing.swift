@@ -54,9 +54,18 @@ extension RolloutMachine {
         }
         let left = stages[current].holdSeconds - (now - state.sinceMilliseconds) / 1000
         if target > current && left > 0 && state.condition != .rolledBack {
-            warnings.append("the hold of stage \(stages[current].name) would have lasted \(left) s more")
+            warnings.append("the hold of stage \(stages[current].name) would have lasted \(duration(left)) more")
         }
         return warnings
+    }
+
+    /// Seconds as `1 h 12 min`, rounded up to whole minutes from one minute on.
+    private func duration(_ seconds: Int64) -> String {
+        guard seconds >= 60 else { return "\(seconds) s" }
+        let minutes = (seconds + 59) / 60
+        let (hours, rest) = minutes.quotientAndRemainder(dividingBy: 60)
+        if hours == 0 { return "\(rest) min" }
+        return rest == 0 ? "\(hours) h" : "\(hours) h \(rest) min"
     }
 
     func unknownStage(_ name: String) -> String {

@@ -23,8 +23,8 @@ import Testing
     @Test func withoutAFileTheFlagsThatLackAreNamed() {
         #expect(
             ConfigurationLoader.load(file: nil).messages == [
-                "command line: --legacy: missing; accepted: http://host[:port][/prefix], here or with --legacy",
-                "command line: --new: missing; accepted: http://host[:port][/prefix], here or with --new",
+                "command line: --legacy: missing; accepted: http://host[:port][/prefix]",
+                "command line: --new: missing; accepted: http://host[:port][/prefix]",
             ])
     }
 

@@ -41,6 +41,23 @@ struct CheckTests {
         #expect(PlayedSurroundings().run("check", "a.yaml", "b.yaml") == 2)
     }
 
+    @Test func aPlanInPlaceOfAConfigurationIsRecognised() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "cutover-\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data("name: m\nstages: [{name: a, percent: 0}]\n".utf8).write(to: file)
+        let played = PlayedSurroundings()
+        #expect(played.run("check", file.path) == 1)
+        #expect(
+            played.output.hasSuffix(
+                "\n\(file.path) is a plan: check it with --plan \(file.path),"
+                    + " beside --config FILE or --legacy URL --new URL\n"))
+        let asPlan = PlayedSurroundings()
+        let backends = ["--legacy", "http://127.0.0.1:1", "--new", "http://127.0.0.1:2"]
+        #expect(
+            asPlan.run("check", "--plan", file.path, backends[0], backends[1], backends[2], backends[3]) == 0)
+        #expect(!asPlan.output.contains("is a plan"))
+    }
+
     @Test func bucketTakesAlgorithmAndSaltFromAConfiguration() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "cutover-\(UUID().uuidString).yaml")
         defer { try? FileManager.default.removeItem(at: file) }

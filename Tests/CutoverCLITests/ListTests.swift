@@ -51,6 +51,27 @@ struct ListTests {
                 """)
     }
 
+    @Test func theFirstStateIsSaidInAFewWords() {
+        let json = """
+            {"items":[{"seq":1,"actor":"gateway","action":"start","reason":"first start","before":null,
+              "after":{"dual_write":true,"generation":1,"percent":0,"plan":"m","shadow_percent":0,
+              "since":"2026-11-30T14:02:03Z","stage":"dual-write","state":"running"}},
+              {"seq":3,"action":"start","before":null,"after":{"percent":0,"stage":null,"state":"running"}},
+              {"seq":2,"action":"x","before":{"shadow_percent":0,"generation":1},
+              "after":{"shadow_percent":100,"generation":2}}]}
+            """
+        let played = PlayedSurroundings(answers: [answer(json)])
+        #expect(played.run("events") == 0)
+        #expect(
+            played.output == """
+                seq  at (UTC)  who      action  change                                      why
+                  1  –         gateway  start   percent 0, stage dual-write, state running  first start
+                  3  –         –        start   percent 0, state running
+                  2  –         –        x       shadow percent 0 → 100
+
+                """)
+    }
+
     private func mismatch(_ target: String) -> String {
         #"{"at":"2026-11-30T14:02:03Z","kind":"body","method":"GET","target":"\#(target)","paths":["/a","/b","/c","/d"],"#
             + #""legacy":{"status":200,"hash":"6f1ed002ff"},"new":{"status":200,"hash":"9a2c41b7ff"}}"#

@@ -54,6 +54,17 @@ struct StatusTests {
         #expect(played.output.contains("mismatch rate    <0.01 %       –    –     –        –  –\n"))
     }
 
+    @Test func withoutAPlanThereIsNoStageAndNoVerdict() {
+        let json = """
+            {"rollout":{"percent":0,"state":"running","since":"2026-11-30T15:00:00Z"},
+             "metrics":{"read_error_rate":{"value":0,"samples":3,"verdict":"warming_up"}}}
+            """
+        let played = PlayedSurroundings(answers: [answer(json)])
+        #expect(played.run("status") == 0)
+        #expect(played.output.contains("stage    none (there is no plan), since 15:00 UTC\n"))
+        #expect(played.output.contains("read error rate    0 %     –        3  –\n"))
+    }
+
     @Test func jsonIsTheAPIsOwn() {
         let played = PlayedSurroundings(answers: [answer(status)])
         #expect(played.run("status", "--json") == 0)

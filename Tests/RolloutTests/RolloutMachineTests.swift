@@ -79,7 +79,7 @@ private func at(_ stage: String) throws -> RolloutState {
 
 @Test func promoteBeforeTheHoldIsOverWarns() throws {
     let outcome = machine.apply(.promote(to: nil, force: false), to: try at("shadow"), atMilliseconds: 1000 + 600_000)
-    #expect(warnings(outcome) == ["the hold of stage shadow would have lasted 3000 s more"])
+    #expect(warnings(outcome) == ["the hold of stage shadow would have lasted 50 min more"])
 }
 
 @Test func promoteToAnUnknownStageNamesTheKnownOnes() throws {

@@ -6,7 +6,7 @@ import Rollout
 let configurationFlags: [Flag] = [
     .value("config", "FILE", "Configuration (YAML or JSON)"),
     .value("listen", "ADDR", "Address for clients, host:port"),
-    .value("admin", "ADDR", "Address of the admin API, the metrics and the operators' page"),
+    .value("admin", "ADDR", "Address of the admin API and the metrics"),
     .value("legacy", "URL", "The backend to move away from"),
     .value("new", "URL", "The backend to move to"),
     .value("data", "DIR", "Directory of the embedded store and the tokens"),
@@ -51,7 +51,7 @@ let checkCommand = Command(
             invocation.console.print(
                 invocation.wantsJSON
                     ? checkJSON(errors: errors, warnings: []).text
-                    : errors.map(\.description).joined(separator: "\n"))
+                    : (errors.map(\.description) + planHint(errors, file: file)).joined(separator: "\n"))
             return ExitStatus.refused
         }
     })
@@ -59,6 +59,13 @@ let checkCommand = Command(
 private func summary(_ settings: Settings, file: String?) -> String {
     let plan = settings.plan.map { "plan \($0.name) with \(counted($0.stages.count, "stage"))" } ?? "no plan"
     return "\(file ?? "command line"): valid; \(plan), \(counted(settings.routes.count, "route"))"
+}
+
+/// One line more where the file is a plan: only a plan has stages.
+private func planHint(_ errors: [ConfigurationError], file: String?) -> [String] {
+    guard let file, errors.contains(where: { $0.file == file && $0.keyPath == "stages" }) else { return [] }
+    let name = printable(file)
+    return ["\(name) is a plan: check it with --plan \(name), beside --config FILE or --legacy URL --new URL"]
 }
 
 private func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

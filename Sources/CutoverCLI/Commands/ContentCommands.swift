@@ -4,16 +4,21 @@ import ControlPlane
 /// The commands that use the gateway's own comparison on files and URLs.
 let contentCommands: [Command] = [hashCommand, compareCommand]
 
-private let ruleFlags: [Flag] = [
-    .value("ignore", "POINTER", "JSON pointer that does not count; * is any member", repeats: true),
-    .value("unordered", "POINTER", "JSON pointer of an array whose order does not count", repeats: true),
-    .toggle("bytes", "Compare as bytes, even what is JSON"),
-]
+private func ruleFlags(bytes: String) -> [Flag] {
+    [
+        .value("ignore", "POINTER", "JSON pointer that does not count; * is any member", repeats: true),
+        .value("unordered", "POINTER", "JSON pointer of an array whose order does not count", repeats: true),
+        .toggle("bytes", bytes),
+    ]
+}
 
 private let hashCommand = Command(
     "hash", "Print the content hash of files", operands: .atLeastOne("FILE"),
-    details: "JSON is hashed as a value, anything else as bytes. A FILE may be a URL; - is standard input.",
-    flags: ruleFlags + Document.flags,
+    details: """
+        JSON is hashed as a value, anything else as bytes. A FILE may be a URL; - is standard input. In the example \
+        one file holds {"a":1}, the other { "a": 1.0 }.
+        """,
+    flags: ruleFlags(bytes: "Hash as bytes, even when it is JSON") + Document.flags,
     example: """
         $ cutover hash before.json after.json
         \(exampleHash)  before.json
@@ -62,7 +67,7 @@ private let compareCommand = Command(
         Prints the paths that differ and exits 1 when any do. Of two URLs, status and content type count, too; \
         content codings are taken off first.
         """,
-    flags: ruleFlags + [
+    flags: ruleFlags(bytes: "Compare as bytes, even when it is JSON") + [
         .toggle("values", "Show the values that differ, too"),
         .value("limit", "N", "At most so many paths (default 100)"),
     ] + Document.flags,

@@ -17,6 +17,7 @@ private let promoteCommand = Command(
     example: """
         $ cutover promote --reason "canary quiet since noon"
         percent 1 → 10, stage canary → early
+        warning: the hold of stage canary would have lasted 1 h 12 min more
         """,
     run: { invocation in
         var body: [(String, JSONValue)] = []
@@ -31,7 +32,7 @@ private let rollbackCommand = Command(
     flags: [.value("to", "STAGE", "A stage by name"), dryRunFlag] + ControlClient.changeFlags + ControlClient.flags,
     example: """
         $ cutover rollback --reason "support sees missing notes"
-        percent 10 → 0, stage early → dual-write, state running → rolled_back
+        percent 10 → 0, stage early → dual-write, state running → rolled_back, shadow percent 100 → 0
         """,
     run: { invocation in
         let stage = invocation.value("to").map { [("to", JSONValue.string($0))] } ?? []
@@ -40,7 +41,10 @@ private let rollbackCommand = Command(
 
 private let pauseCommand = Command(
     "pause", "Hold the rollout where it is",
-    details: "No automatic promotion; gates still watch, and a breach still rolls back.",
+    details: """
+        Your own commands are taken as ever, and gates are shown as ever. In this version they do not act and nothing \
+        moves by itself, so a pause is a note to the others.
+        """,
     flags: ControlClient.changeFlags + ControlClient.flags,
     example: """
         $ cutover pause --reason "release freeze"

@@ -5,7 +5,11 @@ let watchingCommands: [Command] = [statusCommand, explainCommand, mismatchesComm
 
 private let statusCommand = Command(
     "status", "Show where the rollout is, the four figures and the backends",
-    details: "With --watch the text is redrawn in place until you press Ctrl-C; a gateway that restarts is waited for.",
+    details: """
+        A backend is down while its breaker is open, which takes at least 20 requests in 10 s unless configured \
+        otherwise. A verdict stands only where the plan has a gate. With --watch the text is redrawn in place until you \
+        press Ctrl-C; a gateway that restarts is waited for.
+        """,
     flags: [
         .toggle("watch", "Keep showing"), .value("interval", "SECONDS", "How often with --watch (default 2)"),
     ] + ControlClient.flags,
@@ -30,11 +34,11 @@ private let statusExample = """
     writes   to both backends
     shadow   100 % of users: 12,345 compared, 12,343 matched, 0 mismatched, 2 transient, 0 dropped
 
-    metric            value    gate  samples  verdict
-    read error rate  0.02 %   0.5 %    1,234  pass
-    write p95         42 ms  300 ms      310  pass
-    conflict rate       0 %     1 %      310  pass
-    fallback rate       0 %   0.5 %    1,544  pass
+    metric            value  legacy     new    gate  samples  verdict
+    read error rate  0.02 %     0 %  0.02 %   0.5 %    1,234  pass
+    write p95         38 ms   42 ms   38 ms  300 ms      310  pass
+    conflict rate       0 %       –       –     1 %   31,040  pass
+    fallback rate       0 %       –       –   0.5 %    1,544  pass
 
     backend  health  writes pending  oldest
     legacy   up                   0       –
@@ -76,7 +80,7 @@ private let explainCommand = Command(
     "explain", "Say which backend serves a user, and why", operands: .exactly(["USER"]), flags: ControlClient.flags,
     example: """
         $ cutover explain 42
-        user 42: bucket 617 of 10000, stage early (10 %) admits it; served by new since 14:02 UTC
+        user 42: bucket 2728 of 10000, stage half (50 %) admits it; served by new since 14:02 UTC
         """,
     run: { invocation in
         let client = try ControlClient(invocation)
@@ -98,8 +102,8 @@ private let mismatchesCommand = Command(
     flags: [.toggle("follow", "Go on printing new ones")] + listFlags + ControlClient.flags,
     example: """
         $ cutover mismatches --limit 1
-        at (UTC)             kind  legacy        new           request      paths
-        2026-11-30 14:02:03  body  200 6f1ed002  200 9a2c41b7  GET /notes/7  /items/0/title
+        at (UTC)             kind     legacy        new           request       paths
+        2026-11-30 14:02:03  content  200 6f1ed002  200 9a2c41b7  GET /notes/7  /items/0/title
         """,
     run: { invocation in
         let client = try ControlClient(invocation)
@@ -111,9 +115,9 @@ private let eventsCommand = Command(
     "events", "List who changed what, when and why", flags: listFlags + ControlClient.flags,
     example: """
         $ cutover events --limit 2
-        seq  at (UTC)             who    action   change                                why
-          8  2026-11-30 14:02:03  admin  promote  percent 1 → 10, stage canary → early  canary quiet since noon
-          7  2026-11-30 12:00:41  admin  promote  percent 0 → 1, stage shadow → canary
+        seq  at (UTC)             who              action   change                                why
+          8  2026-11-30 14:02:03  admin@127.0.0.1  promote  percent 1 → 10, stage canary → early  canary quiet since noon
+          7  2026-11-30 12:00:41  admin@127.0.0.1  promote  percent 0 → 1, stage shadow → canary
         """,
     run: { invocation in
         let client = try ControlClient(invocation)

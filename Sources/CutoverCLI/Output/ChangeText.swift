@@ -10,6 +10,8 @@ enum ChangeText {
     /// nil when nothing changed that is worth a word.
     static func describe(before: JSONValue?, after: JSONValue?) -> String? {
         guard case .object(let old)? = before, case .object(let new)? = after else {
+            // A first state, as at the gateway's first start: what it is says more than that there was none.
+            if case .object? = after { return state(after) }
             let (from, to) = (text(before), text(after))
             return from == to ? nil : "\(from) → \(to)"
         }
@@ -23,10 +25,12 @@ enum ChangeText {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
-    /// The state that stays, as `percent 10, stage early, state running`.
+    /// A state by itself, as `percent 10, stage early, state running`.
     static func state(_ value: JSONValue?) -> String {
         let parts = order.prefix(4).compactMap { name -> String? in
             guard let member = value?[name] else { return nil }
+            // Without a plan there is no stage to speak of.
+            if name == "stage", case .null = member { return nil }
             return "\(name) \(text(member, of: name))"
         }
         return parts.isEmpty ? text(value) : parts.joined(separator: ", ")

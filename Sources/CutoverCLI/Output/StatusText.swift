@@ -38,10 +38,12 @@ struct StatusText {
     private var rolloutLines: [String] {
         let rollout = report.rollout
         let percent = rollout?.percent ?? 0
-        var stage = printable(rollout?.stage ?? noValue)
+        let hasPlan = rollout?.stage != nil || rollout?.plan != nil
+        var stage = hasPlan ? printable(rollout?.stage ?? noValue) : "none (there is no plan)"
         if let plan = rollout?.plan { stage += " of plan \(printable(plan))" }
         if let since = rollout?.since.flatMap({ Instant($0) }) {
-            stage += ", since \(since.shown(now: now)) (\(durationText(Double(max(0, now - since.seconds)))))"
+            stage += ", since \(since.shown(now: now))"
+            if now > since.seconds { stage += " (\(durationText(Double(now - since.seconds))))" }
         }
         let writes = (rollout?.dualWrite ?? true) ? "to both backends" : "to the user's side only"
         return [
@@ -90,7 +92,9 @@ struct StatusText {
             if hasBoth {
                 row += [figure(metric?.byBackend?["legacy"]?.value), figure(metric?.byBackend?["new"]?.value)]
             }
-            row += [figure(metric?.threshold), Cell(metric?.samples.map(grouped) ?? noValue), verdict(metric?.verdict)]
+            row += [figure(metric?.threshold), Cell(metric?.samples.map(grouped) ?? noValue)]
+            // Without a threshold there is nothing to pass or to fail.
+            row.append(verdict(metric?.threshold == nil ? nil : metric?.verdict))
             table.rows.append(row)
         }
         return table.lines(console)

@@ -15,6 +15,8 @@ package final class DataPlane: Sendable {
     private let backends: Mutex<(legacy: SharedBackend, new: SharedBackend)>
     private let listening = Mutex<[UInt16]>([])
     private let stopped = Atomic<Bool>(false)
+    /// The loops' threads have come to their end.
+    private let ended: CountDown
 
     /// Makes loops and workers; nothing runs and nothing is bound yet.
     /// - Parameter workers: number of event loops, one thread each.
@@ -24,6 +26,7 @@ package final class DataPlane: Sendable {
         let metrics = (0..<count).map { _ in LoopMetrics() }
         self.shared = shared
         self.loops = loops
+        ended = CountDown(count)
         self.metrics = metrics
         backends = Mutex((legacy: shared.legacy, new: shared.new))
         workers = zip(loops, metrics).map {
@@ -47,7 +50,12 @@ package final class DataPlane: Sendable {
                 worker.loop.execute { worker.listen(descriptor) }
             }
         }
-        for loop in loops { startThread(name: "loop") { loop.run() } }
+        for loop in loops {
+            startThread(name: "loop") { [ended] in
+                loop.run()
+                ended.one()
+            }
+        }
         startThread(name: "resolver") { [self] in refreshNames() }
         return ports
     }
@@ -71,7 +79,11 @@ package final class DataPlane: Sendable {
         stopped.store(true, ordering: .relaxed)
         let left = CountDown(workers.count)
         for worker in workers { worker.loop.execute { worker.drain { left.one() } } }
-        return left.wait(milliseconds: milliseconds)
+        let isDrained = left.wait(milliseconds: milliseconds)
+        // Nobody may post to the journal while it closes.
+        for loop in loops { loop.stop() }
+        _ = ended.wait(milliseconds: 2000)
+        return isDrained
     }
 
     // MARK: Changes

@@ -30,6 +30,9 @@ package protocol JournalStore: JournalReading {
     /// - Returns: one admission per submission, in order. A disk that refuses the group is a thrown error, not `.unavailable`.
     func commit(_ submissions: [Submission], updates: [JournalUpdate], now: Int64) throws(JournalError) -> [Admission]
 
+    /// Gives room on the disk back, as far as that goes; after a `full`.
+    func makeRoom()
+
     /// Looks at a bounded number of the oldest rows and removes what no rule needs any more. A row with an outstanding or
     /// parked leg is never removed.
     func prune(_ retention: Retention, now: Int64) throws(JournalError) -> PruneResult

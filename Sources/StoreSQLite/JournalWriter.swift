@@ -13,6 +13,7 @@ package final class JournalWriter: @unchecked Sendable {
     private var retained: [JournalUpdate] = []
     private var retryAt: UInt64 = 0
     private var pruneAt: UInt64 = 0
+    private var roomAt: UInt64 = 0
 
     private let monitor = Monitor()
     private var queue = WriteQueue()
@@ -192,6 +193,11 @@ extension JournalWriter {
         case .failure(let error):
             retained = updates
             retryAt = end + limits.retryMilliseconds * 1_000_000
+            // At most every half second: a checkpoint on a disk that stays full is work for nothing.
+            if error.kind == .full, end > roomAt {
+                roomAt = end + 500_000_000
+                store.makeRoom()
+            }
             account(group, updates: updates.count, nanoseconds: end - begin, failure: error)
             for write in group.writes { write.completion(.unavailable(error.message)) }
         }

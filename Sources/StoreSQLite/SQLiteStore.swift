@@ -32,6 +32,13 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
         queries = try SQLiteQueries(connection)
         statements = try WriteStatements(connection)
         nextSequence = try connection.integer("SELECT \(SQLiteQueries.lastSequence)") + 1
+        makeRoom()
+    }
+
+    /// Moves what the write-ahead log holds into the database and gives its room back. On a full disk this is what makes room:
+    /// many versions of a page in the log are one page in the database.
+    package func makeRoom() {
+        _ = try? connection.integer("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     /// Caps the size of the database file; beyond it, writes throw `full`. nil lifts the cap.

@@ -36,8 +36,9 @@ extension ClientSession {
         pool.record(failed: status >= 500)
         if side == .new, let reason = fallbackReason(status: status) {
             metrics.read(side.backend, failed: status >= 500)
-            // "Not found" is an answer that the other side's can be compared with.
-            dispose(upstream, pool, capture: shadow?.primary)
+            if reason == .notFound { return try await askLegacyToo(upstream, shadow: shadow) }
+            dispose(upstream, pool)
+            shadow?.primary.fail()
             worker.shadows.primaryEnded(shadow)
             return try await fallBack(reason)
         }
@@ -66,7 +67,8 @@ extension ClientSession {
     }
 
     /// Legacy answers after all.
-    private func fallBack(_ reason: FallbackReason) async throws(SessionEnd) {
+    /// - Parameter kept: new's "not found", which stands when legacy has nothing better to say.
+    func fallBack(_ reason: FallbackReason, kept: AnswerCapture? = nil) async throws(SessionEnd) {
         let pool = worker.legacy
         await legacyCatchesUp()
         let upstream: Connection
@@ -74,14 +76,20 @@ extension ClientSession {
             upstream = try await exchange(pool)
         } catch {
             if error == .clientGone { throw .gone }
-            request.decision = Decision(side: .legacy, reason: reason.reason)
             metrics.read(.legacy, failed: true)
+            if error != .exhausted { pool.record(failed: true) }
+            if let kept { return try await answer(with: kept) }
+            request.decision = Decision(side: .legacy, reason: reason.reason)
             return try await answer(.upstream(error))
         }
         let status = upstream.head.status
         pool.record(failed: status >= 500)
-        // Both say "not found": new was right, and nothing had to be saved.
-        if !(reason == .notFound && status == 404) { metrics.fallback(.read, reason: reason) }
+        if let kept, status == 404 || status >= 500 {
+            metrics.read(.legacy, failed: status >= 500)
+            dispose(upstream, pool)
+            return try await answer(with: kept)
+        }
+        metrics.fallback(.read, reason: reason)
         let intact = try await relay(upstream, pool, reason: reason.reason, capture: nil)
         metrics.read(.legacy, failed: !intact || status >= 500)
         if !intact { throw .gone }

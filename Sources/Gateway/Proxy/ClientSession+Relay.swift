@@ -45,7 +45,12 @@ extension ClientSession {
                 metrics.malformedResponse(pool.side.backend)
                 pool.discard(upstream)
                 capture?.fail()
-                return false
+                guard turns == 0, !isClientGone else { return false }
+                // Nothing of this answer has gone to the client yet.
+                client.output.clear()
+                request.servedBy = nil
+                try await answer(.upstream(.malformed))
+                return true
             }
             // Whoever keeps the answer has it before the client can come again.
             if scanner.isDone { capture?.complete() }
@@ -119,18 +124,12 @@ extension ClientSession {
     }
 
     /// Puts an answer away that the client will not see. The connection survives when the whole answer is there already.
-    /// - Parameter capture: gets a copy, if the whole answer is there.
-    func dispose(_ upstream: Connection, _ pool: UpstreamPool, capture: AnswerCapture? = nil) {
+    func dispose(_ upstream: Connection, _ pool: UpstreamPool) {
         let head = upstream.head
-        capture?.begin(upstream.input.readable, head)
         var scanner = BodyScanner.response(head, toHead: request.isHead)
         upstream.input.consume(head.length)
-        let used = scanner.scan(upstream.input.readable, upstream.input.count) { capture?.add($0, $1) }
-        guard let used, scanner.isDone else {
-            capture?.fail()
-            return pool.discard(upstream)
-        }
-        capture?.complete()
+        let used = scanner.scan(upstream.input.readable, upstream.input.count) { _, _ in }
+        guard let used, scanner.isDone else { return pool.discard(upstream) }
         upstream.input.consume(used)
         pool.give(upstream, reusable: head.keepAlive && !scanner.endsWithConnection)
     }

@@ -41,6 +41,7 @@ extension ClientSession {
             default: false
             }
         }
+        if !head.has(.host) { out.append(pool.hostLine) }
         appendAdditions(head, p, out)
         switch framing {
         case .none, .asReceived: break

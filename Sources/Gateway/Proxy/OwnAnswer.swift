@@ -11,6 +11,8 @@ enum OwnAnswer {
     case staleRevision([StaleRevision], isBatch: Bool)
     case keyReused
     case keyRunning
+    /// The first attempt was answered with this status, and its answer was too large to be kept.
+    case answerNotKept(status: Int)
     case badWrite(String)
     case journalUnavailable
     case laneBusy
@@ -27,7 +29,7 @@ enum OwnAnswer {
             case .exhausted: 503
             case .connect, .broken, .malformed, .clientGone: 502
             }
-        case .staleRevision, .keyRunning: 409
+        case .staleRevision, .keyRunning, .answerNotKept: 409
         case .keyReused: 422
         case .badWrite: 400
         case .journalUnavailable, .laneBusy: 503
@@ -52,6 +54,7 @@ enum OwnAnswer {
         case .staleRevision: "stale-revision"
         case .keyReused: "idempotency-key-reused"
         case .keyRunning: "idempotency-key-running"
+        case .answerNotKept: "answer-not-kept"
         case .badWrite: "unusable-write"
         case .journalUnavailable: "journal-unavailable"
         case .laneBusy: "earlier-write-outstanding"
@@ -75,6 +78,8 @@ enum OwnAnswer {
         case .staleRevision: "the record has a newer revision: refresh, then write again"
         case .keyReused: "this idempotency key was used for another request"
         case .keyRunning: "a request with this idempotency key is still running"
+        case .answerNotKept(let status):
+            "the first request with this idempotency key was answered with \(status); its answer was too large to be kept"
         case .badWrite(let problem): problem
         case .journalUnavailable: "writes cannot be made durable at the moment; nothing was changed"
         case .laneBusy:
@@ -93,6 +98,7 @@ enum OwnAnswer {
 
     /// Members of the problem beyond those of RFC 9457.
     var extraMembers: String {
+        if case .answerNotKept(let status) = self { return ",\"first_status\":\(status)" }
         guard case .staleRevision(let items, let isBatch) = self, let first = items.first else { return "" }
         var text =
             ",\"current_revision\":\(first.current),\"received_revision\":\(first.received),\"action\":\"refresh\""

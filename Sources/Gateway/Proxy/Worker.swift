@@ -111,8 +111,21 @@ final class Worker: @unchecked Sendable {
         }
     }
 
+    /// Clients that this loop takes: its share of `limits.connections`, and never so many that no descriptor is left for the
+    /// backends, the store and the admin listener.
+    private var connectionsMax: Int {
+        let settings = snapshot.settings
+        let descriptors = Int(clamping: clinux_descriptor_limit())
+        let upstream = min(settings.legacy.maxConnections + settings.new.maxConnections, descriptors / 2)
+        let room = max(descriptors / 4, descriptors - upstream - Worker.reservedDescriptors)
+        return max(1, min(settings.limits.connections, room) / workers)
+    }
+
+    /// For files, loops, and the admin listener with its connections.
+    private static let reservedDescriptors = 96
+
     private func admit(_ descriptor: Int32, _ peer: sockaddr_storage) {
-        guard sessions.count < max(1, snapshot.settings.limits.connections / workers) else {
+        guard sessions.count < connectionsMax else {
             metrics.limitHit(.clientConnections)
             close(descriptor)
             return
@@ -147,8 +160,11 @@ final class Worker: @unchecked Sendable {
         reportDrained()
     }
 
-    private func reportDrained() {
-        guard sessions.isEmpty, let done = whenDrained else { return }
+    func reportDrained() {
+        guard sessions.isEmpty else { return }
+        // No client is left that could add any: now the legs under way may end, and no other begins.
+        deliveries.stop()
+        guard deliveries.activeCount == 0, let done = whenDrained else { return }
         whenDrained = nil
         done()
     }

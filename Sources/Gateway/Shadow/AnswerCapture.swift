@@ -82,6 +82,18 @@ final class AnswerCapture {
         end()
     }
 
+    /// Takes over what another capture has.
+    func copy(_ other: AnswerCapture) {
+        guard state == .waiting else { return }
+        status = other.status
+        headCount = other.headCount
+        contentType = other.contentType
+        contentEncoding = other.contentEncoding
+        bytes.append(other.bytes.readable, other.bytes.count)
+        state = other.state == .complete && other.body.count > limit ? .tooLarge : other.state
+        end()
+    }
+
     private func end() {
         guard let action = onEnd else { return }
         onEnd = nil

@@ -20,6 +20,8 @@ final class UpstreamPool {
     let timeout: Int64
     let pathPrefix: [UInt8]
     let hasPathPrefix: Bool
+    /// `Host` line for a request of an HTTP/1.0 client that named none: HTTP/1.1 wants one (RFC 9112 §3.2).
+    let hostLine: [UInt8]
 
     private var idle: [Connection] = []
     private var open = 0
@@ -44,6 +46,8 @@ final class UpstreamPool {
         timeout = settings.timeoutMilliseconds
         pathPrefix = Array(settings.pathPrefix.utf8)
         hasPathPrefix = !settings.pathPrefix.isEmpty
+        let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        hostLine = Array("Host: \(host):\(settings.port)\r\n".utf8)
         // A backend's head may be larger than what clients may send; its body is streamed.
         wireLimits = WireLimits(
             targetBytes: 8192, headerLineBytes: 64 * 1024, headerBytes: 256 * 1024, headerLines: 1000)

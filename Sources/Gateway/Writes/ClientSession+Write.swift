@@ -43,6 +43,7 @@ extension ClientSession {
                 acceptedMilliseconds: clinux_wall_milliseconds(),
                 legs: Legs(acceptedOn: submission.side, dualWrite: submission.dualWrite))
             try await perform(write)
+        case .replay(let stored) where stored.isBodyOmitted: try await answer(.answerNotKept(status: stored.status))
         case .replay(let stored): try await replay(stored)
         case .running: try await answer(.keyRunning)
         case .keyReused: try await answer(.keyReused)
@@ -281,6 +282,8 @@ extension ClientSession {
         revisionAccepted: Bool
     ) {
         var answer = answer
+        // An answer that broke off is none: a repeat is a new attempt (contract §6.4).
+        if capture.state == .failed { answer = nil }
         answer?.take(capture)
         var legs = write.legs
         if let other = write.other { legs[other.side] = other.status }

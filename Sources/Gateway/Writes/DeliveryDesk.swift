@@ -15,6 +15,7 @@ final class DeliveryDesk: @unchecked Sendable {
 
     private unowned(unsafe) let worker: Worker
     private var retained = 0
+    private var isStopping = false
     private let lines = [Line(), Line()]
 
     /// Legs to one backend: how many are under way, and who waits for room, in order.
@@ -77,7 +78,14 @@ final class DeliveryDesk: @unchecked Sendable {
         loop.schedule(after: milliseconds) { [unowned self] in self.admit(delivery) }
     }
 
+    /// Starts nothing any more: what is outstanding is sent after the next start.
+    func stop() { isStopping = true }
+
+    /// Legs under way.
+    var activeCount: Int { lines[0].active + lines[1].active }
+
     private func admit(_ delivery: Delivery) {
+        if isStopping { return }
         let side = delivery.side
         let breaker = worker.pool(side).breaker
         if !breaker.admits(now: loop.now) {
@@ -94,6 +102,7 @@ final class DeliveryDesk: @unchecked Sendable {
         Task.immediate(executorPreference: loop) {
             await self.attempt(delivery)
             line.active -= 1
+            if self.isStopping { self.worker.reportDrained() }
             if let next = line.next() { self.admit(next) }
         }
     }
@@ -116,7 +125,7 @@ final class DeliveryDesk: @unchecked Sendable {
             }
             let body = delivery.isAuthoritative ? AnswerCapture(pool: loop.blocks) : nil
             body?.reset(limit: StoredAnswer.bodyLimitBytes)
-            if try await !drain(upstream, pool, into: body) { outcome = .broken }
+            if await !pool.drain(upstream, into: body) { outcome = .broken }
             if let body { delivery.answer?.take(body) }
         } catch {
             outcome = LegOutcome(error)
@@ -161,35 +170,6 @@ final class DeliveryDesk: @unchecked Sendable {
             later(delivery, settings.retryMinMilliseconds)
             return nil
         }
-    }
-
-    /// Reads the rest of an answer, which nobody wants, so that the connection can be used again.
-    private func drain(
-        _ upstream: Connection, _ pool: UpstreamPool, into capture: AnswerCapture?
-    ) async throws(UpstreamFailure) -> Bool {
-        let head = upstream.head
-        capture?.begin(upstream.input.readable, head)
-        var scanner = BodyScanner.response(head, toHead: false)
-        upstream.input.consume(head.length)
-        while true {
-            guard
-                let used = scanner.scan(
-                    upstream.input.readable, upstream.input.count, payload: { capture?.add($0, $1) })
-            else {
-                pool.discard(upstream)
-                return false
-            }
-            upstream.input.consume(used)
-            if scanner.isDone { break }
-            do throws(IOFailure) { try await upstream.fill(timeout: pool.timeout) } catch {
-                // The head has said what became of the leg; a body that breaks off does not change it.
-                pool.discard(upstream)
-                return true
-            }
-        }
-        capture?.complete()
-        pool.give(upstream, reusable: head.keepAlive && !scanner.endsWithConnection)
-        return true
     }
 
     // MARK: What it came to

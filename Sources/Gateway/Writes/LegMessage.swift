@@ -6,6 +6,12 @@ import Telemetry
 struct LegMessage: Sendable {
     let submission: Submission
 
+    /// Longest idempotency key that is taken.
+    static let keyBytesMax = 1024
+
+    /// Whether a byte may stand in an idempotency key: what is visible in a header line, and the space.
+    static func isKeyByte(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7f }
+
     /// Bytes that it keeps in memory.
     var byteCount: Int { submission.body.count + submission.headerLines.count }
 
@@ -21,7 +27,8 @@ struct LegMessage: Sendable {
         out.append(submission.headerLines)
         if conditionals { out.append(submission.conditionalLines) }
         out.append("Idempotency-Key: ")
-        out.append(text: submission.outgoingKey)
+        // A row of an older version may hold anything; nothing but a key goes into the line.
+        for byte in submission.outgoingKey.utf8 where LegMessage.isKeyByte(byte) { out.append(byte: byte) }
         out.append("\r\n\r\n")
         out.append(submission.body)
     }

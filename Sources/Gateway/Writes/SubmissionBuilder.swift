@@ -38,7 +38,7 @@ extension ClientSession {
         let target = targetText(head, p)
         let method = String(
             decoding: UnsafeBufferPointer(start: p + head.leading, count: head.methodEnd - head.leading), as: UTF8.self)
-        let key = headerKey(head, p) ?? found.key
+        let key = try checkedKey(headerKey(head, p) ?? found.key)
         return Submission(
             user: user, records: found.records, idempotencyKey: key,
             outgoingKey: key ?? hexadecimal(loop.random.next()) + hexadecimal(loop.random.next()),
@@ -67,6 +67,7 @@ extension ClientSession {
             default: false
             }
         }
+        if !head.has(.host) { lines.append(worker.pool(request.decision.side).hostLine) }
         appendAdditions(head, p, lines)
         if head.isChunked || head.contentLength >= 0 {
             lines.append("Content-Length: ")
@@ -95,6 +96,18 @@ extension ClientSession {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// A key from the body goes out in a header line: it must be one that a header could have brought, or a client could write
+    /// lines of its own into the backends' requests (RFC 9110 §5.5).
+    private func checkedKey(_ key: String?) throws(SubmissionProblem) -> String? {
+        guard let key, !key.isEmpty else { return nil }
+        guard key.utf8.count <= LegMessage.keyBytesMax, key.utf8.allSatisfy(LegMessage.isKeyByte) else {
+            throw .unusable(
+                "idempotency key: accepted are 1 to \(LegMessage.keyBytesMax) printable ASCII characters without line breaks"
+            )
+        }
+        return key
     }
 
     private func headerKey(_ head: MessageHead, _ p: UnsafePointer<UInt8>) -> String? {

@@ -158,11 +158,26 @@ def test_an_answer_that_ends_with_the_connection_arrives_whole(gateway, legacy):
         assert client.request("GET", "/").body == pattern(100_000)
 
 
-@pytest.mark.parametrize("head", [b"Content-Length: 100\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n"])
-def test_an_answer_cut_short_never_looks_whole(gateway, legacy, head):
-    legacy.answer = lambda request: [b"HTTP/1.1 200 OK\r\n" + head + b"part of", CLOSE]
+@pytest.mark.parametrize("rest", [
+    b"Content-Length: 100\r\n\r\npart of", b"Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n9\r\npart of"])
+def test_an_answer_cut_short_never_looks_whole(gateway, legacy, rest):
+    legacy.answer = lambda request: [b"HTTP/1.1 200 OK\r\n" + rest, CLOSE]
     with gateway.connect() as client, pytest.raises(Truncated):
         client.request("GET", "/")
+
+
+def test_a_bad_chunk_that_comes_with_the_head_is_502(gateway, legacy):
+    legacy.answer = lambda request: [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", CLOSE]
+    assert gateway.get("/", user="u").status == 502
+    answer = gateway.fetch("PUT", "/x", body=b"x", user="u")
+    assert answer.status == 502 and answer["Content-Type"] == "application/problem+json"
+
+
+def test_a_client_of_http_1_0_that_names_no_host_gets_the_backends(gateway, legacy):
+    with gateway.connect() as client:
+        client.send(b"GET /old HTTP/1.0\r\n\r\n")
+        assert client.response().status == 200
+    assert legacy.requests[0].headers.all("Host") == [f"127.0.0.1:{legacy.port}"]
 
 
 def test_an_answer_streams_while_the_backend_still_works(gateway, legacy):

@@ -62,7 +62,21 @@ def test_a_record_that_neither_has_is_404(on_new, legacy, new):
     FAILURES["404"](new)
     legacy.answer = lambda request: reply(b"nowhere", 404)
     answer = on_new.get("/", user="u")
-    assert (answer.status, answer.body) == (404, b"nowhere")
+    # Both agree, so new's own answer stands and nothing was a fallback.
+    assert (answer.status, answer.body, answer.backend) == (404, b"absent", "new")
+    assert answer["Cutover-Reason"] == "in-percent"
+    assert on_new.metrics()("cutover_fallbacks_total", kind="read", reason="404") == 0
+
+
+@pytest.mark.parametrize("trouble", ["down", "500"])
+def test_a_404_of_new_stands_when_legacy_cannot_say(on_new, legacy, new, trouble):
+    FAILURES["404"](new)
+    if trouble == "down":
+        legacy.stop()
+    else:
+        legacy.answer = lambda request: reply(b"broken", 500)
+    answer = on_new.get("/", user="u")
+    assert (answer.status, answer.body, answer.backend) == (404, b"absent", "new")
 
 
 @pytest.mark.parametrize("failure", ["connect", "5xx", "404"])

@@ -54,6 +54,30 @@ def legs(gateway):
     return [leg["state"] for leg in gateway.read("journal")["items"][0]["legs"].values()]
 
 
+@pytest.mark.parametrize("key", ["a\r\nX-Evil: 1", "a\nb", "a\u0000b", "\u00e9", "k" * 1025])
+def test_a_key_in_the_body_that_is_no_header_value_is_refused(writing, legacy_store, key):
+    body = json.loads(change("u", "r", 1)) | {"idempotencyKey": key}
+    answer = writing.fetch("POST", "/changes", body=json.dumps(body).encode(), user="u")
+    assert answer.status == 400 and "idempotency key" in answer.json()["detail"]
+    assert legacy_store.begun == []
+
+
+def test_an_empty_key_in_the_body_is_none(writing):
+    for revision in (1, 2):
+        body = json.loads(change("u", "r", revision)) | {"idempotencyKey": ""}
+        assert writing.fetch("POST", "/changes", body=json.dumps(body).encode(), user="u").status == 200
+
+
+def test_a_repeat_is_told_when_the_first_answer_was_too_large_to_keep(make_gateway, legacy, new):
+    gateway = make_gateway(legacy, new)
+    legacy.answer = lambda request: reply(b"x" * 65_537)
+    headers = [("Idempotency-Key", "k")]
+    assert len(gateway.fetch("PUT", "/a", headers, body=b"1", user="u").body) == 65_537
+    repeat = gateway.fetch("PUT", "/a", headers, body=b"1", user="u")
+    assert (repeat.status, repeat.json()["first_status"]) == (409, 200)
+    assert len(legacy.requests) == 1
+
+
 def answered(answer):
     """The answer, unless it says that the first attempt is still running."""
     return answer if answer.status != 409 else None

@@ -42,15 +42,7 @@ extension ClientSession {
                 if unwraps { out.append(bytes, count) }
             }
             guard let used else {
-                metrics.malformedResponse(pool.side.backend)
-                pool.discard(upstream)
-                capture?.fail()
-                guard turns == 0, !isClientGone else { return false }
-                // Nothing of this answer has gone to the client yet.
-                client.output.clear()
-                request.servedBy = nil
-                try await answer(.upstream(.malformed))
-                return true
+                return try await breakOff(upstream, pool, capture, nothingSent: turns == 0 && !isClientGone)
             }
             // Whoever keeps the answer has it before the client can come again.
             if scanner.isDone { capture?.complete() }
@@ -85,6 +77,20 @@ extension ClientSession {
         pool.give(upstream, reusable: reusable)
         capture?.complete()
         if isClientGone { throw .gone }
+        return true
+    }
+
+    /// The backend's framing is broken (RFC 9112 §7.1): 502 while the client has seen nothing of the answer.
+    private func breakOff(
+        _ upstream: Connection, _ pool: UpstreamPool, _ capture: AnswerCapture?, nothingSent: Bool
+    ) async throws(SessionEnd) -> Bool {
+        metrics.malformedResponse(pool.side.backend)
+        pool.discard(upstream)
+        capture?.fail()
+        guard nothingSent else { return false }
+        client.output.clear()
+        request.servedBy = nil
+        try await answer(.upstream(.malformed))
         return true
     }
 

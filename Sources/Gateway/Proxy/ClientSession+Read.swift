@@ -50,7 +50,7 @@ extension ClientSession {
             worker.shadows.primaryEnded(shadow)
             throw error
         }
-        metrics.read(side.backend, failed: !intact || status >= 500)
+        metrics.read(side.backend, failed: !intact || request.answered >= 500)
         worker.shadows.primaryEnded(shadow)
         if !intact { throw .gone }
     }
@@ -91,7 +91,7 @@ extension ClientSession {
         }
         metrics.fallback(.read, reason: reason)
         let intact = try await relay(upstream, pool, reason: reason.reason, capture: nil)
-        metrics.read(.legacy, failed: !intact || status >= 500)
+        metrics.read(.legacy, failed: !intact || request.answered >= 500)
         if !intact { throw .gone }
     }
 

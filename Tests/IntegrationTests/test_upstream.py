@@ -3,6 +3,7 @@
 import re
 import socket
 import threading
+import time
 
 import pytest
 
@@ -163,3 +164,21 @@ def test_real_nginx_with_real_curl(make_gateway, make_nginx, curl):
     assert conditional.startswith("HTTP/1.1 304")
     twice = curl(gateway.url + "/index.html", gateway.url + "/index.html")
     assert twice == b"<p>index</p>" * 2
+
+
+def test_a_post_needs_no_room_beside_connections_that_were_idle_for_long(make_gateway, legacy, new):
+    config = {"workers": 1, "backends": {"legacy": {"max_connections": 2}, "new": {"max_connections": 2}}}
+    gateway = make_gateway(legacy, new, config=config)
+    release = threading.Event()
+    legacy.answer = lambda request: [release, reply()]
+    readers = [threading.Thread(target=gateway.get, args=("/", "u")) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    eventually(lambda: len(legacy.requests) == 2, "both connections are taken")
+    release.set()
+    for reader in readers:
+        reader.join()
+    time.sleep(0.6)  # longer than a connection is taken for surely open
+    for _ in range(3):
+        assert gateway.fetch("POST", "/x", body=b"x", user="u").status == 200
+    assert gateway.metrics()("cutover_limit_hits_total", limit="pool_wait") == 0

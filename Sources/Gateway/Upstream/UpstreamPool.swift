@@ -63,7 +63,12 @@ final class UpstreamPool {
     @inline(__always)
     func take(fresh: Bool = false, isRepeatable: Bool = true) async throws(UpstreamFailure) -> Connection {
         if !fresh, !isOthersTurn, isRepeatable || hasSurelyOpen, let connection = takeIdle() { return connection }
-        return try await makeConnection(fresh: fresh)
+        if !isRepeatable, !isOthersTurn, let old = idle.popLast() {
+            // The new connection takes the place of one that was idle for too long, so that the pool does not fill with those.
+            old.isIdle = false
+            discard(old, from: .idle)
+        }
+        return try await makeConnection(fresh: fresh || !isRepeatable)
     }
 
     /// Everything that is free is for those who came before: who waits, or has been called up and not run yet.

@@ -32,17 +32,22 @@ let package = Package(
         floor(
             "CutoverCLI",
             [
-                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "ContentCoding", "Comparison", "Rollout",
+                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "ContentCoding", "Comparison",
+                "Rollout",
                 "Routing", "Journal", "Telemetry", "CCurl", "CLinux",
             ]),
-        floor("Demo", ["ControlPlane", "Gateway", "Configuration", "Rollout", "Comparison", "CSQLite", "CCurl", "CLinux"]),
+        floor(
+            "Demo", ["ControlPlane", "Gateway", "Configuration", "Rollout", "Comparison", "CSQLite", "CCurl", "CLinux"]),
         // Control plane
-        floor("ControlPlane", ["Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
+        floor(
+            "ControlPlane",
+            ["Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
         // Data plane
         floor(
             "Gateway",
             [
-                "Configuration", "ContentCoding", "Comparison", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry",
+                "Configuration", "ContentCoding", "Comparison", "HTTPWire", "Journal", "Rollout", "Routing",
+                "Telemetry",
                 "COpenSSL", "CLinux",
             ]),
         floor("Configuration", ["Rollout", "Routing", "Comparison", "CYAML"]),
@@ -79,7 +84,9 @@ let package = Package(
                 "Gateway", "Configuration", "Comparison", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry",
                 "COpenSSL", "CLinux",
             ]),
-        tests("ControlPlaneTests", ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
+        tests(
+            "ControlPlaneTests",
+            ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
         tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),

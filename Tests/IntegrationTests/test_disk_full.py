@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.parallel import in_parallel
 from support.small_disk import SmallDisk
 from support.store import CHANGE_ROUTES
 from support.waiting import eventually
@@ -55,3 +56,18 @@ def test_a_data_directory_that_cannot_be_made_is_an_error_that_names_it(make_gat
     gateway.start(wait=False)
     assert gateway.process.wait(20) == 1
     assert "/proc/nowhere/data" in gateway.log()
+
+
+def test_the_write_ahead_log_alone_does_not_fill_a_small_disk(small, legacy_store):
+    gateway, _ = small
+
+    def write(client):
+        with gateway.connect() as connection:
+            return [
+                connection.request("PUT", f"/notes/{client}-{index}", body=b"short", user=f"u{client}").status
+                for index in range(300)]
+
+    # The log holds each changed page once per group, many times what the database needs for the same rows.
+    answers = [status for found in in_parallel(write, range(6)) for status in found]
+    assert answers == [200] * 1800
+    assert len(legacy_store.documents) == 1800

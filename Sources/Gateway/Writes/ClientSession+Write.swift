@@ -170,17 +170,16 @@ extension ClientSession {
         let side = pool.side
         let coordinator = worker.coordinator
         write.legs[side].state = .applied
-        let isOutstanding = write.legs[side.other].state.isOutstanding
-        if isOutstanding {
-            coordinator.addOutstanding(
+        let needsDelivery =
+            write.legs[side.other].state.isOutstanding
+            && coordinator.conclude(
                 write.sequence, user: write.submission.user, side.other,
-                acceptedMilliseconds: write.acceptedMilliseconds)
-        }
+                acceptedMilliseconds: write.acceptedMilliseconds, status: upstream.head.status)
         coordinator.leave(write.sequence, side)
         let answer = StoredAnswer(of: upstream, servedBy: side, loop: loop)
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
-        if isOutstanding { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
+        if needsDelivery { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
         try await tell(write, answer, capture, revisionAccepted: true, upstream, pool, reason)
     }
 
@@ -255,8 +254,8 @@ extension ClientSession {
     private func abandon(_ write: inout AcceptedWrite) {
         for side in Side.allCases { write.legs[side].state = .skipped }
         leaveLanes(write)
-        worker.coordinator.journal.post(
-            .answered(write.sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false))
+        worker.coordinator.post(
+            answered: .answered(write.sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false))
     }
 
     private func leaveLanes(_ write: AcceptedWrite) {
@@ -287,8 +286,9 @@ extension ClientSession {
         answer?.take(capture)
         var legs = write.legs
         if let other = write.other { legs[other.side] = other.status }
-        worker.coordinator.journal.post(
-            .answered(write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
+        worker.coordinator.post(
+            answered: .answered(
+                write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
     }
 }
 

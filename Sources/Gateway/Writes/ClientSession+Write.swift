@@ -170,17 +170,16 @@ extension ClientSession {
         let side = pool.side
         let coordinator = worker.coordinator
         write.legs[side].state = .applied
-        let isOutstanding = write.legs[side.other].state.isOutstanding
-        if isOutstanding {
-            coordinator.addOutstanding(
+        let needsDelivery =
+            write.legs[side.other].state.isOutstanding
+            && coordinator.conclude(
                 write.sequence, user: write.submission.user, side.other,
-                acceptedMilliseconds: write.acceptedMilliseconds)
-        }
+                acceptedMilliseconds: write.acceptedMilliseconds, status: upstream.head.status)
         coordinator.leave(write.sequence, side)
         let answer = StoredAnswer(of: upstream, servedBy: side, loop: loop)
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
-        if isOutstanding { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
+        if needsDelivery { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
         try await tell(write, answer, capture, revisionAccepted: true, upstream, pool, reason)
     }
 
@@ -259,26 +258,20 @@ extension ClientSession {
     /// The write was not accepted: both legs are over, its revision and its key are free again.
     private func abandon(_ write: inout AcceptedWrite) {
         for side in Side.allCases { write.legs[side].state = .skipped }
-        let (coordinator, sequence) = (worker.coordinator, write.sequence)
-        let update = JournalUpdate.answered(
-            sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false)
-        coordinator.journal.post(update) { coordinator.leave(sequence) }
+        worker.coordinator.post(
+            refused: .answered(write.sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false))
     }
 
-    /// A write that was not accepted leaves its lanes when that is durable, and not before: after a crash it would be sent
-    /// again, and undo what later writes of its lanes have done. For the same reason the client hears of a refusal only then.
-    /// - Returns: false when it could not be made durable within the backend's time-out. The lanes are left later, then.
+    /// The client hears of a refusal only when that is durable: after a crash the write would be sent again, and might be taken.
+    /// - Returns: false when it could not be made durable within the backend's time-out.
     private func keep(_ write: AcceptedWrite, servedBy side: Side, _ answer: StoredAnswer?) async -> Bool {
-        let (coordinator, sequence, loop) = (worker.coordinator, write.sequence, loop)
+        let (coordinator, loop) = (worker.coordinator, loop)
         let update = JournalUpdate.answered(
-            sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: false)
+            write.sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: false)
         let limit = worker.pool(side).timeout
         return await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
             let once = Once(continuation)
-            coordinator.journal.post(update) {
-                coordinator.leave(sequence)
-                loop.execute { once.resume(true) }
-            }
+            coordinator.post(refused: update) { loop.execute { once.resume(true) } }
             loop.schedule(after: limit) { once.resume(false) }
         }
     }
@@ -307,8 +300,9 @@ extension ClientSession {
         answer?.take(capture)
         var legs = write.legs
         if let other = write.other { legs[other.side] = other.status }
-        worker.coordinator.journal.post(
-            .answered(write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
+        worker.coordinator.post(
+            answered: .answered(
+                write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
     }
 }
 
@@ -326,11 +320,6 @@ private final class Once: @unchecked Sendable {
 }
 
 extension WriteCoordinator {
-    /// Neither leg will ever be sent.
-    func leave(_ sequence: Sequence64) {
-        for side in Side.allCases { leave(sequence, side) }
-    }
-
     /// Waits for the journal's word on a submission. Resumes on the caller's loop.
     func submit(_ submission: Submission) async -> Admission {
         await withUnsafeContinuation { continuation in

@@ -33,7 +33,27 @@ extension LegTables {
     /// Changes of others that this gateway waits for.
     package var foreignSequences: [Sequence64] { Array(foreign.keys) }
 
-    /// A change of a gateway that is gone is this one's now, with its place in the lanes where it has one.
+    // MARK: Taking over
+
+    /// Changes of a gateway that is gone are this one's now. In the order of acceptance, while this gateway runs. Those that were
+    /// not answered are admitted one by one (`admit(left:)`) afterwards; the others are deferred, and pages bring them in.
+    package mutating func count(takenOver changes: [OutstandingChange]) {
+        for change in changes {
+            newest = max(newest, change.sequence)
+            let key = DeliveryWindow.key(change.user)
+            for side in Side.allCases where change.legs[side].state.isOutstanding {
+                guard change.answeredStatus != nil else {
+                    adopt(change.sequence, side)
+                    continue
+                }
+                windows[side].lowerHorizon(to: change.sequence - 1, key)
+                windows[side].countDeferred(key, by: 1)
+                windows[side].notice(acceptedMilliseconds: change.acceptedMilliseconds)
+            }
+        }
+    }
+
+    /// A leg is this gateway's now, with its place in the lanes where it has one.
     mutating func adopt(_ sequence: Sequence64, _ side: Side) {
         guard var known = foreign[sequence] else { return }
         known.remove(SideSet(side))

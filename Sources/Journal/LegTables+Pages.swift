@@ -47,7 +47,10 @@ extension LegTables {
     package mutating func take(_ rows: [OutstandingChange], _ side: Side) -> Refill {
         guard let page = windows[side].page else { return Refill() }
         var refill = Refill()
-        for row in rows where !page.settled.contains(row.sequence) && !lanes.contains(row.sequence, side) {
+        for row in rows
+        where !page.settled.contains(row.sequence)
+            && (!lanes.contains(row.sequence, side) || isForeign(row.sequence, side))
+        {
             take(row, side, page.request.scope, &refill)
         }
         let last = rows.last.map(\.sequence)
@@ -102,6 +105,7 @@ extension LegTables {
     }
 
     private mutating func enter(_ row: OutstandingChange, _ side: Side, _ key: LaneKey, isSecond: Bool) {
+        adopt(row.sequence, side)
         windows[side].countDeferred(key, by: -1)
         if windows[side].underway[row.sequence] != nil { windows[side].underway[row.sequence] = .elsewhere }
         if isSecond { windows[side].held.insert(row.sequence) }

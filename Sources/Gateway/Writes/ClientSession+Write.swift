@@ -67,6 +67,7 @@ extension ClientSession {
             if side == .new, let reason = fallbackReason(.timeout) { return try await fallBack(&write, reason) }
             return try await give(up: &write, .laneBusy)
         }
+        guard worker.coordinator.standing.mayDeliver else { return try await give(up: &write, .journalUnavailable) }
         let pool = worker.pool(side)
         let started = clinux_monotonic_nanoseconds()
         let upstream: Connection
@@ -88,6 +89,7 @@ extension ClientSession {
         guard write.submission.dualWrite, await turn(write.sequence, .legacy) else {
             return try await give(up: &write, write.submission.dualWrite ? .laneBusy : .upstream(.connect))
         }
+        guard worker.coordinator.standing.mayDeliver else { return try await give(up: &write, .journalUnavailable) }
         let pool = worker.legacy
         request.decision = Decision(side: .legacy, reason: reason.reason)
         let started = clinux_monotonic_nanoseconds()
@@ -180,7 +182,26 @@ extension ClientSession {
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
         if needsDelivery { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
+        guard await othersKnow(write, side.other) else {
+            // A repeat gets the answer all the same.
+            _ = await pool.drain(upstream, into: capture, toHead: request.isHead)
+            post(write, servedBy: side, answer, capture, revisionAccepted: true)
+            return try await self.answer(.journalUnavailable)
+        }
         try await tell(write, answer, capture, revisionAccepted: true, upstream, pool, reason)
+    }
+
+    /// Where other gateways may read the side that does not have the write yet, they hear of it before the client does: else
+    /// the client could read there what is older than its own write.
+    /// - Returns: false when not all could be told; the client then gets no word that the write is done.
+    private func othersKnow(_ write: AcceptedWrite, _ side: Side) async -> Bool {
+        let standing = worker.coordinator.standing
+        guard standing.mayAnswer else { return false }
+        guard write.legs[side].state.isOutstanding, let user = write.submission.user else { return true }
+        let mayRead = worker.snapshot.rollout.announces.contains(SideSet(side)) || side == .new && request.isOfNewUser
+        guard mayRead else { return true }
+        let coordinator = worker.coordinator
+        return await standing.announce(user, side) { coordinator.hasOwnOutstanding(user: user, side) }
     }
 
     /// Starts the other leg; with `answer: both` waits until it has been tried once.

@@ -12,6 +12,8 @@ import Telemetry
 final class DeliveryDesk: @unchecked Sendable {
     private static let concurrency = 64
     private static let retainedBytesMax = 32 << 20
+    /// How long legs wait before they look at a lost lease again, in milliseconds.
+    private static let leasePause: UInt64 = 50
 
     private unowned(unsafe) let worker: Worker
     private var retained = 0
@@ -109,6 +111,8 @@ final class DeliveryDesk: @unchecked Sendable {
         defer { line.isAdvancing = false }
         let breaker = worker.pool(side).breaker
         while !isStopping, line.active < DeliveryDesk.concurrency, !line.isEmpty {
+            // Without a lease another gateway may be sending these: nothing goes until it is renewed.
+            guard coordinator.standing.mayDeliver else { return askAgain(side, loop.now + DeliveryDesk.leasePause) }
             guard breaker.admits(now: loop.now) else { return askAgain(side, breaker.nextProbe) }
             guard let delivery = line.next() else { return }
             line.active += 1
@@ -137,6 +141,8 @@ final class DeliveryDesk: @unchecked Sendable {
 
     private func attempt(_ delivery: Delivery) async {
         guard let message = await message(of: delivery) else { return }
+        // Reading the request back may have taken long.
+        guard coordinator.standing.mayDeliver else { return admit(delivery) }
         let pool = worker.pool(delivery.side)
         let started = clinux_monotonic_nanoseconds()
         var outcome: LegOutcome

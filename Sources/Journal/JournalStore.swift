@@ -81,7 +81,9 @@ package struct CommittedGroup: Sendable {
     /// One per submission, in order.
     package var admissions: [Admission]
     /// Earlier changes of other gateways with outstanding legs in the lanes of what was accepted, in the order of acceptance:
-    /// they come first. Always empty in a store that is not shared.
+    /// they come first. Changes that this gateway has taken over are among them, too, because the commit may be ahead of
+    /// `ClusterEvents.takenOver`: those that stand in the lanes as its own already are to be passed over. Always empty in a
+    /// store that is not shared.
     package var foreign: [OutstandingChange]
 
     package init(admissions: [Admission], foreign: [OutstandingChange] = []) {

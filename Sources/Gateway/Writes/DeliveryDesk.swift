@@ -272,12 +272,12 @@ final class DeliveryDesk: @unchecked Sendable {
             delivery.status.state = .applied
             delivery.status.nextAttemptMilliseconds = nil
             let status = delivery.status.lastStatus ?? 200
-            let needsDelivery =
+            var needsDelivery =
                 delivery.otherStatus.state.isOutstanding
                 && coordinator.conclude(
                     delivery.sequence, user: delivery.user, other,
                     acceptedMilliseconds: delivery.acceptedMilliseconds, status: status)
-            answered(delivery, status, other: delivery.otherStatus, accepted: true)
+            if answered(delivery, status, other: delivery.otherStatus, accepted: true) { needsDelivery = true }
             settled(delivery, delivery.side)
             guard needsDelivery else { return }
             start(
@@ -297,19 +297,21 @@ final class DeliveryDesk: @unchecked Sendable {
             let wasOutstanding = delivery.otherStatus.state.isOutstanding
             settled(delivery, delivery.side)
             if wasOutstanding { settled(delivery, other) }
-            answered(delivery, delivery.status.lastStatus ?? 400, other: otherStatus, accepted: false)
+            _ = answered(delivery, delivery.status.lastStatus ?? 400, other: otherStatus, accepted: false)
         case .failed:
             worker.metrics.write(backend, leg: .authoritative, result: .error, nanoseconds: nanoseconds)
             retry(delivery)
         }
     }
 
-    private func answered(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) {
+    /// - Returns: whether the other leg has come back from the journal meanwhile and needs a delivery.
+    private func answered(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) -> Bool {
         var legs = Legs(legacy: delivery.status, new: delivery.status)
         legs[delivery.side.other] = other
         let answer = delivery.answer ?? StoredAnswer(status: status, headerLines: [], body: [], servedBy: delivery.side)
-        coordinator.post(
+        let returned = coordinator.post(
             answered: .answered(
                 delivery.sequence, servedBy: delivery.side, legs: legs, answer: answer, revisionAccepted: accepted))
+        return returned.contains(SideSet(delivery.side.other))
     }
 }

@@ -134,10 +134,11 @@ package final class WriteCoordinator: Sendable {
     }
 
     /// Tells the journal what became of a write. After `conclude` and `leave`.
-    func post(answered update: JournalUpdate) {
+    /// - Returns: sides whose deferred leg has come back already: its delivery begins now.
+    func post(answered update: JournalUpdate) -> SideSet {
         journal.post(update)
         // After that: a page that begins in between must still find the change here.
-        tables.withLock { $0.legs.answered(update.sequence) }
+        return tables.withLock { $0.legs.answered(update.sequence) }
     }
 
     /// A leg that the user has been (or is about to be) told of does not hold yet.

@@ -87,6 +87,14 @@ let package = Package(
         tests(
             "ControlPlaneTests",
             ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
+        .target(name: "CPlayedDisk", dependencies: ["CSQLite"], path: "Tests/CPlayedDisk"),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "Gateway", "StoreSQLite", "Configuration", "Journal", "Rollout", "Routing", "Telemetry", "CPlayedDisk",
+                "CLinux",
+            ],
+            exclude: ["seeds.txt"], swiftSettings: strict),
         tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),

@@ -10,8 +10,8 @@ package final class DataPlane: Sendable {
     package let shared: SharedState
     /// Counters of each loop, in the order of the loops.
     package let metrics: [LoopMetrics]
-    private let loops: [EventLoop]
-    private let workers: [Worker]
+    let loops: [EventLoop]
+    let workers: [Worker]
     private let backends: Mutex<(legacy: SharedBackend, new: SharedBackend)>
     private let listening = Mutex<[UInt16]>([])
     private let stopped = Atomic<Bool>(false)

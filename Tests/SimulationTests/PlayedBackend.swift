@@ -27,7 +27,7 @@ final class PlayedBackend {
     /// Whether a deleted record is a 404, or a 200 that says so.
     var saysNotFound = true
     /// Counts the lives of the gateway: a connection of an earlier one was cut by a crash, not given up.
-    var life = 0
+    var life = 1
 
     private(set) var records: [String: PlayedRecord] = [:]
     /// Tokens in the order in which they were applied, by record.

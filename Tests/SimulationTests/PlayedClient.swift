@@ -14,7 +14,10 @@ final class PlayedClient {
     private var revisions: [String: Int] = [:]
     private var operationsLeft: Int
     private var wire: Wire?
+    /// What was sent and has no answer yet.
     private var pending: Pending?
+    /// A write waits for its repeat.
+    private var isAboutToRepeat = false
     /// Counts requests, so that a late timer knows that its request is over.
     private var request = 0
     private var repeats = 0
@@ -47,7 +50,7 @@ final class PlayedClient {
         self.random = random
     }
 
-    var isDone: Bool { operationsLeft <= 0 && pending == nil }
+    var isDone: Bool { operationsLeft <= 0 && pending == nil && !isAboutToRepeat }
 
     func start() { rest() }
 
@@ -185,8 +188,7 @@ final class PlayedClient {
             acknowledge(write, answer)
             if isWild, write.key != nil, random.chance(10), repeats < 3 {
                 repeats += 1
-                timeline.after(milliseconds: random.below(50)) { [self] in send(write) }
-                return
+                return send(write, afterMilliseconds: random.below(50))
             }
             rest()
         case 409 where served == nil, 429, 500...599: again(write)
@@ -221,6 +223,15 @@ final class PlayedClient {
     /// A write without a plain answer is repeated where that is safe, else left alone.
     private func again(_ write: PlayedWrite) {
         guard write.key != nil, own.contains(write.path) else { return rest() }
-        timeline.after(milliseconds: 10 + random.below(400)) { [self] in send(write) }
+        send(write, afterMilliseconds: 10 + random.below(400))
+    }
+
+    private func send(_ write: PlayedWrite, afterMilliseconds pause: Int) {
+        pending = nil
+        isAboutToRepeat = true
+        timeline.after(milliseconds: pause) { [self] in
+            isAboutToRepeat = false
+            send(write)
+        }
     }
 }

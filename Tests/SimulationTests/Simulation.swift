@@ -128,7 +128,6 @@ final class Simulation {
 
     private func boot() {
         ledger.life += 1
-        for backend in backends { backend.life = ledger.life }
         do {
             let born = try PlayedGateway(
                 disk: disk, timeline: timeline, settings: settings, backends: backends, ledger: ledger,
@@ -152,7 +151,10 @@ final class Simulation {
         note("gateway: dies")
         stepsToCrash = nil
         gateway = nil
-        for backend in backends { backend.noteHangUps() }
+        for backend in backends {
+            backend.noteHangUps()
+            backend.life = ledger.life + 1
+        }
         disk.crash()
         dying.die()
         guard restarts else { return }

@@ -3,6 +3,7 @@ package import Configuration
 import FoundationEssentials
 package import Gateway
 package import Journal
+import JournalThreads
 package import Rollout
 import StoreSQLite
 import Telemetry
@@ -45,13 +46,13 @@ package actor RolloutController {
     /// What the loops decide by.
     private var inForce: RolloutState
     private var isTrying = false
-    private let journal: SQLiteJournal
+    private let journal: ThreadedJournal
     private let metrics: LoopMetrics
     private var dataPlane: DataPlane?
 
     /// - Parameter metrics: the control plane's own counters; written on this actor only.
     init(
-        settings: Settings, identity: IdentitySources, stored: RolloutRecord?, pins: [Pin], journal: SQLiteJournal,
+        settings: Settings, identity: IdentitySources, stored: RolloutRecord?, pins: [Pin], journal: ThreadedJournal,
         metrics: LoopMetrics
     ) {
         self.settings = settings

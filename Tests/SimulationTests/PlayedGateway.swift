@@ -43,15 +43,13 @@ final class PlayedGateway {
             coordinator.ignoresOutstanding = switches.ignoresOutstanding
         #endif
         journal.start { admitted in
-            coordinator.enter(
-                admitted.map { sequence, submission in
-                    guard switches.hasNoLanes else { return (sequence, submission) }
-                    var alone = submission
-                    alone.records = [
-                        RecordRevision(record: "lane of \(sequence)", revision: nil, payloadHash: "")
-                    ]
-                    return (sequence, alone)
-                })
+            var admitted = admitted
+            for index in admitted.changes.indices where switches.hasNoLanes {
+                admitted.changes[index].submission.records = [
+                    RecordRevision(record: "lane of \(admitted.changes[index].sequence)", revision: nil, payloadHash: "")
+                ]
+            }
+            coordinator.enter(admitted)
         }
         try Self.readBack(store, ledger)
         if !switches.doesNotRecover { try recover(switches) }

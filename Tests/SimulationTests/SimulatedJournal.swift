@@ -1,10 +1,10 @@
 import Journal
+import JournalThreads
 import Rollout
+import StoreSQLite
 
-@testable import StoreSQLite
-
-/// The journal of one life of the gateway, in the one thread of the simulation: the real store and queue, and the journal
-/// thread's way with them, group by group, in played time. Belongs to its thread; `Sendable` is only what the protocol wants.
+/// The journal of one life of the gateway, in the one thread of the simulation: the real store, queue and group commit, and
+/// the journal thread's way with them, group by group, in played time. Belongs to its thread; `Sendable` is only what the protocol wants.
 final class SimulatedJournal: WriteJournal, @unchecked Sendable {
     private let store: SQLiteStore
     private let timeline: Timeline
@@ -12,10 +12,10 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
     private let switches: Switches
     private var random: SeededGenerator
     private var queue = WriteQueue()
-    private var retained: [JournalUpdate] = []
+    private var core = GroupCommit()
     private var retryAt: UInt64 = 0
     private var isBusy = false
-    private var onAdmitted: ([(Sequence64, Submission)]) -> Void = { _ in }
+    private var onAdmitted: (AdmittedGroup) -> Void = { _ in }
     /// Reads under way, answered with a failure when the gateway dies.
     private var reads: [Int: () -> Void] = [:]
     private var readCount = 0
@@ -35,7 +35,7 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
         self.random = random
     }
 
-    func start(onAdmitted: @escaping @Sendable ([(Sequence64, Submission)]) -> Void) { self.onAdmitted = onAdmitted }
+    func start(onAdmitted: @escaping @Sendable (AdmittedGroup) -> Void) { self.onAdmitted = onAdmitted }
 
     func submit(_ submission: Submission, completion: @escaping @Sendable (Admission) -> Void) {
         guard !isDead else { return completion(.unavailable("dead")) }
@@ -84,7 +84,7 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
     }
 
     /// Nothing waits for the disk.
-    var isIdle: Bool { !isBusy && queue.isEmpty && retained.isEmpty }
+    var isIdle: Bool { !isBusy && queue.isEmpty && core.retained.isEmpty }
 
     /// The process is gone: nothing is kept any more, and nobody is told that anything was.
     func die() {
@@ -106,7 +106,7 @@ extension SimulatedJournal {
         guard !isDead, !isBusy else { return }
         if queue.isUrgent || queue.updates.count >= limits.groupUpdates { return begin() }
         let due: UInt64
-        if !retained.isEmpty {
+        if !core.retained.isEmpty {
             due = retryAt
         } else if !queue.updates.isEmpty {
             due = queue.updatesSince + limits.updateDelayMilliseconds * 1_000_000
@@ -125,48 +125,38 @@ extension SimulatedJournal {
     }
 
     private func commit(_ group: WriteQueue.Group) {
-        let updates = fold(retained + group.updates)
-        let outcome: Result<[Admission], JournalError>
-        do throws(JournalError) {
-            let submissions = group.writes.map { switches.changed($0.submission) }
-            outcome = .success(
-                submissions.isEmpty && updates.isEmpty
-                    ? [] : try store.commit(submissions, updates: updates, now: timeline.wall))
-        } catch {
-            outcome = .failure(error)
+        var group = group
+        for index in group.writes.indices {
+            group.writes[index].submission = switches.changed(group.writes[index].submission)
         }
-        if case .success(let admissions) = outcome {
-            for (admission, write) in zip(admissions, group.writes) {
-                if case .accepted(let sequence) = admission { onAccepted(sequence, write.submission.target) }
+        let isWork = !group.writes.isEmpty || !group.updates.isEmpty || !core.retained.isEmpty
+        let outcome = isWork ? core.commit(group, to: store, now: timeline.wall) : nil
+        if case .success(let committed) = outcome?.result {
+            for change in GroupCommit.admitted(group, committed).changes {
+                onAccepted(change.sequence, change.submission.target)
             }
         }
         onCommit()
         guard !isDead else { return }
         // What the disk has may take its time to become known.
         timeline.after(microseconds: 10 + random.below(2_000)) { [self] in
-            if !isDead { deliver(outcome, group, updates) }
+            if !isDead { deliver(outcome?.result, group) }
         }
     }
 
-    private func deliver(
-        _ outcome: Result<[Admission], JournalError>, _ group: WriteQueue.Group, _ updates: [JournalUpdate]
-    ) {
+    private func deliver(_ result: Result<CommittedGroup, JournalError>?, _ group: WriteQueue.Group) {
         waiting = []
-        switch outcome {
-        case .success(let admissions):
-            retained = []
-            var admitted: [(Sequence64, Submission)] = []
-            for (admission, write) in zip(admissions, group.writes) {
-                if case .accepted(let sequence) = admission { admitted.append((sequence, write.submission)) }
-            }
-            if !admitted.isEmpty { onAdmitted(admitted) }
-            for (admission, write) in zip(admissions, group.writes) { write.completion(admission) }
+        switch result {
+        case .success(let committed):
+            let admitted = GroupCommit.admitted(group, committed)
+            if !admitted.changes.isEmpty { onAdmitted(admitted) }
+            for (admission, write) in zip(committed.admissions, group.writes) { write.completion(admission) }
         case .failure(let error):
             trace?("journal: \(error.message)")
-            retained = updates
             retryAt = timeline.now + limits.retryMilliseconds * 1_000_000
             if error.kind == .full { store.makeRoom() }
             for write in group.writes { write.completion(.unavailable(error.message)) }
+        case nil: break
         }
         for work in group.works { work(store) }
         if !group.works.isEmpty { onCommit() }

@@ -81,8 +81,7 @@ struct Invariants {
     /// An acknowledged write may be missing where it is listed as parked, or where something newer is.
     private func checkMissing(_ write: PlayedWrite, _ backend: PlayedBackend, _ rows: [Sequence64: JournalRow]) {
         let states = write.sequences.compactMap { rows[$0]?.legs[backend.side].state }
-        let isPoisoned = backends.contains { $0.poisoned.contains(write.record) }
-        if isPoisoned, states.contains(.parked) { return }
+        if ledger.poisoned.contains(write.record), states.contains(.parked) { return }
         if states.contains(.superseded) { return }
         ledger.violated(
             "write \(write.token) to \(write.record) was acknowledged and is not on \(backend.side.name): \(states)")

@@ -37,6 +37,8 @@ final class Ledger {
     private(set) var writes: [PlayedWrite] = []
     /// What broke a promise, in words.
     private(set) var violations: [String] = []
+    /// Records that a backend refuses for ever: what was acknowledged of them may be parked, and then a read shows less.
+    var poisoned: Set<String> = []
     /// Counts lives of the gateway.
     var life = 0
     /// Percents that may be in force after a start: the last acknowledged one, and those on their way.
@@ -74,7 +76,7 @@ final class Ledger {
 
     /// Judges what a read showed that began when `floor` was known.
     func judgeRead(of record: String, token: Int, floor: Sequence64?, _ about: String) {
-        guard let floor else { return }
+        guard let floor, !poisoned.contains(record) else { return }
         guard let write = write(token) else {
             return violated("\(about): \(record) shows nothing, though place \(floor) was acknowledged")
         }

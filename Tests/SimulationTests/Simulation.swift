@@ -68,6 +68,7 @@ final class Simulation {
                 let own = (0..<draw.ownRecords).map { $0 % 2 == 0 ? "/notes/own-\(device)-\($0)" : "/docs/own-\(device)-\($0)" }
                 for path in own + shared where random.chance(draw.poison) {
                     backends[random.below(2)].poisoned.insert(name + path)
+                    ledger.poisoned.insert(name + path)
                 }
                 let client = PlayedClient(
                     user: name, own: own, shared: shared, operations: draw.operations, pause: draw.pause,

@@ -16,6 +16,13 @@ package protocol JournalReading: AnyObject {
     /// Events, newest first.
     func events(before cursor: Int64?, limit: Int) throws(JournalError) -> [RolloutEvent]
     func pins() throws(JournalError) -> [Pin]
+    /// Grows with every change of rollout or pins in a store that gateways share; 0 in one that is not shared. What is read
+    /// after it is at least as new.
+    func sharedVersion() throws(JournalError) -> Int64
+}
+
+extension JournalReading {
+    package func sharedVersion() throws(JournalError) -> Int64 { 0 }
 }
 
 /// A journal that can be written. Synchronous; used from the journal thread only.

@@ -29,6 +29,8 @@ package final class ThreadedJournal: WriteJournal, JournalAccess {
 
     package func post(_ update: JournalUpdate) { writer.post(update) }
 
+    package func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void) { writer.post(update, kept: kept) }
+
     package func load(
         _ sequence: Sequence64, completion: @escaping @Sendable (Result<StoredChange?, JournalError>) -> Void
     ) {

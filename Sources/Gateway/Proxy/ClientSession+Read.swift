@@ -21,6 +21,7 @@ extension ClientSession {
                 return try await passThrough()
             }
         }
+        if request.waitsForLegacy { await legacyCatchesUp() }
         let side = request.decision.side
         // Of new by percent or pin, and yet legacy serves (`behind`, `breaker-open`): what new has acknowledged meanwhile may
         // still be on its way there.

@@ -17,7 +17,7 @@ final class PlayedControl {
     private var state: RolloutState
     private var inForce: RolloutState
     private var pins: [String: Side] = [:]
-    private var movedBackAt: UInt64 = 0
+    private var movedBackAt: UInt64
     /// Puts a snapshot in force.
     var publish: (Snapshot) -> Void = { _ in }
 
@@ -28,6 +28,8 @@ final class PlayedControl {
         self.journal = journal
         self.timeline = timeline
         self.ledger = ledger
+        // As after every start: whoever was draining goes on doing so.
+        movedBackAt = timeline.now / 1_000_000
         identity = try IdentitySources(settings.user)
         machine = RolloutMachine(plan: nil, configuredShadowHundredths: settings.shadow.shareHundredths)
         state = machine.freshState(atMilliseconds: timeline.wall)

@@ -21,6 +21,9 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
     private var readCount = 0
     /// Completions of the group that is being written.
     private var waiting: [WriteQueue.Write] = []
+    /// Who waits for updates that are in the queue, and for those of the group or retained.
+    private var arriving: [@Sendable () -> Void] = []
+    private var awaiting: [@Sendable () -> Void] = []
     private(set) var isDead = false
     /// Told of every place that was given out and is durable.
     var onAccepted: (Sequence64, String) -> Void = { _, _ in }
@@ -48,6 +51,13 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
     func post(_ update: JournalUpdate) {
         guard !isDead else { return }
         queue.append(update, at: timeline.now)
+        consider()
+    }
+
+    func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void) {
+        guard !isDead else { return kept() }
+        queue.append(update, at: timeline.now, isAwaited: true)
+        arriving.append(kept)
         consider()
     }
 
@@ -92,6 +102,8 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
         let writes = waiting + queue.takeAll().writes
         waiting = []
         for write in writes { write.completion(.unavailable("dead")) }
+        for kept in awaiting + arriving { kept() }
+        (awaiting, arriving) = ([], [])
         for number in reads.keys.sorted() { reads.removeValue(forKey: number)?() }
         onAdmitted = { _ in }
         onCommit = {}
@@ -120,6 +132,8 @@ extension SimulatedJournal {
     private func begin() {
         isBusy = true
         let group = queue.take(limits)
+        awaiting += arriving
+        arriving = []
         waiting = group.writes
         timeline.after(microseconds: 10 + random.below(300)) { [self] in if !isDead { commit(group) } }
     }
@@ -148,6 +162,9 @@ extension SimulatedJournal {
         waiting = []
         switch result {
         case .success(let committed):
+            let ready = awaiting
+            awaiting = []
+            for kept in ready { kept() }
             let admitted = GroupCommit.admitted(group, committed)
             if !admitted.changes.isEmpty { onAdmitted(admitted) }
             for (admission, write) in zip(committed.admissions, group.writes) { write.completion(admission) }

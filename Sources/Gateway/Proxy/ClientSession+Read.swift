@@ -23,9 +23,6 @@ extension ClientSession {
         }
         if request.waitsForLegacy { await legacyCatchesUp() }
         let side = request.decision.side
-        // Of new by percent or pin, and yet legacy serves (`behind`, `breaker-open`): what new has acknowledged meanwhile may
-        // still be on its way there.
-        if side == .legacy, request.isOfNewUser { await legacyCatchesUp() }
         let pool = worker.pool(side)
         let shadow = request.isShadowed && client.head.method.isShadowed ? worker.shadows.open(self, side) : nil
         let upstream: Connection

@@ -95,7 +95,8 @@ let package = Package(
                 "Gateway", "StoreSQLite", "JournalThreads", "Configuration", "Journal", "Rollout", "Routing", "Telemetry",
                 "CPlayedDisk", "CLinux",
             ],
-            exclude: ["seeds.txt"], swiftSettings: strict),
+            // Optimised even in debug builds: the players are most of the work, and thousands of seeds are run.
+            exclude: ["seeds.txt"], swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),

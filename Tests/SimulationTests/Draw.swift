@@ -8,6 +8,7 @@ struct Draw {
     let devices: Int
     let ownRecords: Int
     let sharedRecords: Int
+    let hasBox: Bool
     let operations: Int
     /// Longest pause between two operations of a device, in milliseconds.
     let pause: Int
@@ -31,6 +32,7 @@ struct Draw {
         devices = 1 + random.below(2)
         ownRecords = 1 + random.below(2)
         sharedRecords = 1 + random.below(2)
+        hasBox = random.chance(30)
         operations = 4 + random.below(10)
         pause = [3, 30, 300][random.below(3)]
         poison = [0, 0, 0, 10][random.below(4)]

@@ -30,6 +30,7 @@ struct Invariants {
     /// A row has come to a legal end.
     private func check(_ row: JournalRow) {
         let states = Side.allCases.map { row.legs[$0].state }
+        for state in states { ledger.tally.count("leg \(state.rawValue)") }
         if states.contains(where: \.isOutstanding) {
             ledger.violated("change \(row.sequence) is still outstanding: \(states)")
         }

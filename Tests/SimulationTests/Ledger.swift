@@ -18,8 +18,6 @@ final class PlayedWrite {
     var acknowledged: (body: String, life: Int)?
     /// The backend that refused it for good; the client has that answer.
     var refusedBy: Side?
-    /// The other backend may have had it before (a fallback).
-    var mayBeOnNew = false
 
     init(token: Int, user: String, record: String, method: String, target: String, body: String, key: String?) {
         self.token = token
@@ -37,6 +35,8 @@ final class Ledger {
     private(set) var writes: [PlayedWrite] = []
     /// What broke a promise, in words.
     private(set) var violations: [String] = []
+    /// What happened how often.
+    var tally = Tally()
     /// Records that a backend refuses for ever: what was acknowledged of them may be parked, and then a read shows less.
     var poisoned: Set<String> = []
     /// Counts lives of the gateway.

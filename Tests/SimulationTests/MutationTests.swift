@@ -6,23 +6,23 @@ struct MutationTests {
     private static let seeds: ClosedRange<UInt64> = 1...200
 
     /// The first violation without a safeguard; nil when nobody misses it.
-    private func firstViolation(_ switches: Switches) -> (seed: UInt64, text: String)? {
-        for seed in Self.seeds {
+    private static func firstViolation(_ switches: Switches) -> (seed: UInt64, text: String)? {
+        for seed in seeds {
             if let violation = Simulation(seed: seed, switches: switches).run().first { return (seed, violation) }
         }
         return nil
     }
 
     @Test(arguments: Safeguard.allCases)
-    func aSafeguardThatIsTakenAwayIsMissed(safeguard: Safeguard) {
-        let found = firstViolation(safeguard.switches)
+    func aSafeguardThatIsTakenAwayIsMissed(safeguard: Safeguard) async {
+        let found = await onOwnThread { Self.firstViolation(safeguard.switches) }
         print("without \(safeguard): \(found.map { "seed \($0.seed): \($0.text)" } ?? "nothing")")
         #expect(found != nil, "nobody misses \(safeguard)")
     }
 }
 
 /// What keeps the promises.
-enum Safeguard: CaseIterable {
+enum Safeguard: CaseIterable, Sendable {
     case sync, lanes, behind, recovery, keys
 
     /// Everything but this one.

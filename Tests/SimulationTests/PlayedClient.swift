@@ -129,7 +129,7 @@ final class PlayedClient {
     func pump() -> Bool {
         guard let wire, wire.isOpen else { return false }
         var hasMoved = wire.pump()
-        if let answer = PlayedMessage(wire.input) {
+        if hasMoved, let answer = PlayedMessage(wire.input) {
             wire.input = []
             hasMoved = true
             heard(answer)
@@ -157,6 +157,9 @@ final class PlayedClient {
     private func heard(_ answer: PlayedMessage) {
         request += 1
         guard let pending else { return }
+        ledger.tally.count("status \(answer.status)")
+        if let reason = answer.fields["cutover-reason"] { ledger.tally.count(reason) }
+        if answer.fields["idempotent-replayed"] != nil { ledger.tally.count("replayed") }
         trace?("\(user) hears \(answer.status) \(answer.fields["cutover-reason"] ?? "") \(text(answer))")
         if answer.fields["connection"] == "close" { wire?.close() }
         switch pending {
@@ -199,7 +202,7 @@ final class PlayedClient {
             let side: Side = served == "new" ? .new : .legacy
             if write.acknowledged == nil, write.refusedBy == nil {
                 write.refusedBy = side
-                write.mayBeOnNew = answer.fields["cutover-reason"]?.hasPrefix("fallback") ?? false
+                ledger.tally.count("refused")
             }
             rest()
         default:
@@ -216,6 +219,7 @@ final class PlayedClient {
             }
         } else {
             write.acknowledged = (body, ledger.life)
+            ledger.tally.count("acknowledged")
             trace?("\(user) write \(write.token) is acknowledged")
         }
     }

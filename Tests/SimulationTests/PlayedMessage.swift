@@ -1,3 +1,5 @@
+import Glibc
+
 /// A request or an answer, cut out of the bytes of a connection. Only as much of HTTP/1.1 as the gateway is known to send:
 /// what it must refuse is tested elsewhere.
 struct PlayedMessage {
@@ -34,14 +36,10 @@ struct PlayedMessage {
     }
 
     private static func headEnd(_ bytes: [UInt8]) -> Int? {
-        var index = 3
-        while index < bytes.count {
-            if bytes[index] == 10, bytes[index - 1] == 13, bytes[index - 2] == 10, bytes[index - 3] == 13 {
-                return index - 3
-            }
-            index += 1
+        bytes.withUnsafeBytes { all in
+            guard let base = all.baseAddress, let found = memmem(base, all.count, "\r\n\r\n", 4) else { return nil }
+            return base.distance(to: UnsafeRawPointer(found))
         }
-        return nil
     }
 
     private static func chunked(_ bytes: [UInt8], from start: Int) -> ([UInt8], Int)? {

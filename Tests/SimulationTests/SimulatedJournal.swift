@@ -29,7 +29,8 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
     var onAccepted: (Sequence64, String) -> Void = { _, _ in }
     /// Called after every transaction: the power may have failed in it.
     var onCommit: () -> Void = {}
-    var trace: ((String) -> Void)?
+    /// Told why a group was not kept.
+    var onFailure: (JournalError) -> Void = { _ in }
 
     init(store: SQLiteStore, timeline: Timeline, switches: Switches, random: SeededGenerator) {
         self.store = store
@@ -107,6 +108,7 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
         for number in reads.keys.sorted() { reads.removeValue(forKey: number)?() }
         onAdmitted = { _ in }
         onCommit = {}
+        onFailure = { _ in }
     }
 }
 
@@ -169,7 +171,7 @@ extension SimulatedJournal {
             if !admitted.changes.isEmpty { onAdmitted(admitted) }
             for (admission, write) in zip(committed.admissions, group.writes) { write.completion(admission) }
         case .failure(let error):
-            trace?("journal: \(error.message)")
+            onFailure(error)
             retryAt = timeline.now + limits.retryMilliseconds * 1_000_000
             if error.kind == .full { store.makeRoom() }
             for write in group.writes { write.completion(.unavailable(error.message)) }

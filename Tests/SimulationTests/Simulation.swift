@@ -21,7 +21,7 @@ final class Simulation {
     /// The process is killed after so many more steps; nil: not now.
     private var stepsToCrash: Int?
     private(set) var steps = 0
-    private(set) var crashes = 0
+    var tally: Tally { ledger.tally }
     /// What happened, kept where somebody is going to read it.
     private(set) var trace: [String] = []
     private let isTraced: Bool
@@ -63,7 +63,8 @@ final class Simulation {
     private func makeClients() {
         for user in 0..<draw.users {
             let name = "user-\(user)"
-            let shared = (0..<draw.sharedRecords).map { "/notes/shared-\($0)" }
+            // No route names the record of what goes into the box: the user is its lane.
+            let shared = (0..<draw.sharedRecords).map { "/notes/shared-\($0)" } + (draw.hasBox ? ["/box"] : [])
             for device in 0..<draw.devices {
                 let own = (0..<draw.ownRecords).map { $0 % 2 == 0 ? "/notes/own-\(device)-\($0)" : "/docs/own-\(device)-\($0)" }
                 for path in own + shared where random.chance(draw.poison) {
@@ -118,6 +119,7 @@ final class Simulation {
         if let left = stepsToCrash, gateway != nil {
             stepsToCrash = left > 0 ? left - 1 : nil
             if left == 0 {
+                ledger.tally.count("crash at a step")
                 kill(restarts: true)
                 return true
             }
@@ -134,12 +136,20 @@ final class Simulation {
                 disk: disk, timeline: timeline, settings: settings, backends: backends, ledger: ledger,
                 switches: switches, random: &random)
             born.journal.onAccepted = { [ledger] in ledger.accepted($0, target: $1) }
-            born.journal.onCommit = { [unowned self] in if disk.isDead { kill(restarts: true) } }
-            born.journal.trace = tracer
+            born.journal.onCommit = { [unowned self] in
+                guard disk.isDead else { return }
+                ledger.tally.count("crash in a commit")
+                kill(restarts: true)
+            }
+            born.journal.onFailure = { [unowned self] error in
+                ledger.tally.count("journal refuses")
+                note("journal: \(error.message)")
+            }
             gateway = born
             note("gateway: started, life \(ledger.life)")
         } catch {
             // A disk that is full, or fails, or dies: the service manager tries again.
+            ledger.tally.count("cannot start")
             note("gateway: cannot start: \(error)")
             if disk.isDead { disk.crash() }
             timeline.after(milliseconds: 500) { [self] in if gateway == nil { boot() } }
@@ -148,7 +158,7 @@ final class Simulation {
 
     private func kill(restarts: Bool) {
         guard let dying = gateway else { return }
-        crashes += 1
+        ledger.tally.count("crash")
         note("gateway: dies")
         stepsToCrash = nil
         gateway = nil
@@ -210,6 +220,7 @@ final class Simulation {
         case 2: control.pin(user, random.chance(50) ? .legacy : nil)
         default: control.apply(.setPercent(hundredths: [0, 3_000, 6_000, 10_000][random.below(4)]))
         }
+        ledger.tally.count("change of the rollout")
         note("operator: acts")
     }
 

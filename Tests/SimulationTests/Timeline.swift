@@ -18,8 +18,11 @@ final class Timeline {
 
     init() { play() }
 
-    /// Gives the thread its real clocks back.
-    func end() { clinux_play_clock(0, 0) }
+    /// Gives the thread its real clocks back, and lets go of whoever still waits for something.
+    func end() {
+        heap = []
+        clinux_play_clock(0, 0)
+    }
 
     /// Milliseconds since 1970.
     var wall: Int64 { wallOffset + Int64(now / 1_000_000) }

@@ -1,5 +1,6 @@
 import CLinux
 import Configuration
+import Journal
 import Routing
 
 /// What a seed sets before anything happens.
@@ -18,6 +19,8 @@ struct Draw {
     /// Of legacy, and of new.
     let faults: [Faults]
     let settings: Settings
+    /// How many second legs the gateway keeps in memory.
+    let window: WindowLimits
     /// How long things go wrong at least, in nanoseconds.
     let duration: UInt64
     /// Instants in microseconds after the start.
@@ -52,6 +55,14 @@ struct Draw {
         diskMoments = random.chance(30) ? moments(3) : []
         clockMoments = random.chance(20) ? moments(2) : []
         settings = Draw.settings(&random)
+        // A window that a handful of legs fill, in half of the runs.
+        let most = 1 + random.below(6)
+        window =
+            random.chance(50)
+            ? WindowLimits()
+            : WindowLimits(
+                windowMax: most, pageMax: 1 + random.below(3), crowded: random.below(most + 1),
+                userMax: 1 + random.below(2), refillBelow: 1 + random.below(most))
     }
 
     private static func settings(_ random: inout SeededGenerator) -> Settings {

@@ -22,7 +22,7 @@ final class PlayedGateway {
     /// - Throws: what the disk has to say.
     init(
         disk: PlayedDisk, timeline: Timeline, settings: Settings, backends: [PlayedBackend], ledger: Ledger,
-        switches: Switches, random: inout SeededGenerator
+        switches: Switches, window: WindowLimits, random: inout SeededGenerator
     ) throws {
         self.timeline = timeline
         let store = try SQLiteStore(path: "journal.sqlite", vfs: disk.name)
@@ -30,7 +30,7 @@ final class PlayedGateway {
         let journal = SimulatedJournal(store: store, timeline: timeline, switches: switches, random: random.fork())
         self.journal = journal
         control = try PlayedControl(store: store, settings: settings, journal: journal, timeline: timeline, ledger: ledger)
-        dataPlane = DataPlane(snapshot: control.snapshot, journal: journal, workers: 1)
+        dataPlane = DataPlane(snapshot: control.snapshot, journal: journal, workers: 1, window: window)
         worker = dataPlane.workers[0]
         loop = dataPlane.loops[0]
         loop.adoptThread()
@@ -53,6 +53,7 @@ final class PlayedGateway {
         }
         try Self.readBack(store, ledger)
         if !switches.doesNotRecover { try recover(switches) }
+        dataPlane.startRefill()
         let worker = worker
         control.publish = { [loop] snapshot in loop.execute { worker.adopt(snapshot) } }
     }
@@ -70,15 +71,10 @@ final class PlayedGateway {
 
     /// As `GatewayServer.start` does.
     private func recover(_ switches: Switches) throws {
-        var last: Sequence64 = 0
-        while true {
-            var page = try store.outstanding(after: last, limit: 1000)
-            for index in page.indices {
-                page[index].records = switches.lanes(page[index].sequence, page[index].records)
-            }
-            dataPlane.recover(page)
-            guard let newest = page.last?.sequence else { return }
-            last = newest
+        dataPlane.shared.coordinator.count(left: try store.outstandingPlaces(after: 0, limit: .max))
+        for var change in try store.unanswered(after: 0, limit: .max) {
+            change.records = switches.lanes(change.sequence, change.records)
+            dataPlane.recover(change)
         }
     }
 

@@ -1,5 +1,3 @@
-import Glibc
-
 /// A request or an answer, cut out of the bytes of a connection. Only as much of HTTP/1.1 as the gateway is known to send:
 /// what it must refuse is tested elsewhere.
 struct PlayedMessage {
@@ -36,9 +34,10 @@ struct PlayedMessage {
     }
 
     private static func headEnd(_ bytes: [UInt8]) -> Int? {
-        bytes.withUnsafeBytes { all in
-            guard let base = all.baseAddress, let found = memmem(base, all.count, "\r\n\r\n", 4) else { return nil }
-            return base.distance(to: UnsafeRawPointer(found))
+        guard bytes.count > 3 else { return nil }
+        // This target is compiled with optimisation.
+        return bytes.withUnsafeBufferPointer { all in
+            (0..<all.count - 3).first { all[$0] == 13 && all[$0 + 1] == 10 && all[$0 + 2] == 13 && all[$0 + 3] == 10 }
         }
     }
 

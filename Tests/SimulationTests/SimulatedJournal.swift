@@ -21,6 +21,8 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
     private var readCount = 0
     /// Completions of the group that is being written.
     private var waiting: [WriteQueue.Write] = []
+    /// Work that runs after that group.
+    private var works: [WriteQueue.Work] = []
     /// Who waits for updates that are in the queue, and for those of the group or retained.
     private var arriving: [@Sendable () -> Void] = []
     private var awaiting: [@Sendable () -> Void] = []
@@ -73,10 +75,21 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
     }
 
     func outstanding(
-        after sequence: Sequence64, limit: Int,
-        completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void
+        _ query: OutstandingQuery, completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void
     ) {
-        read(completion) { store throws(JournalError) in try store.outstanding(after: sequence, limit: limit) }
+        // As `ThreadedJournal`: first what was posted before is kept, then the page is read.
+        let switches = switches
+        perform { [self] store in
+            if store == nil { return completion(.failure(JournalError(.closed, "the gateway is dead"))) }
+            guard core.retained.isEmpty else { return completion(.failure(JournalError(.other, "not kept yet"))) }
+            read(completion) { store throws(JournalError) in
+                var page = try store.outstanding(query)
+                for index in page.indices {
+                    page[index].records = switches.lanes(page[index].sequence, page[index].records)
+                }
+                return page
+            }
+        }
     }
 
     private func read<Value>(
@@ -100,9 +113,12 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
     /// The process is gone: nothing is kept any more, and nobody is told that anything was.
     func die() {
         isDead = true
-        let writes = waiting + queue.takeAll().writes
+        let left = queue.takeAll()
+        let writes = waiting + left.writes
         waiting = []
         for write in writes { write.completion(.unavailable("dead")) }
+        for work in works + left.works { work(nil) }
+        works = []
         for kept in awaiting + arriving { kept() }
         (awaiting, arriving) = ([], [])
         for number in reads.keys.sorted() { reads.removeValue(forKey: number)?() }
@@ -137,6 +153,7 @@ extension SimulatedJournal {
         awaiting += arriving
         arriving = []
         waiting = group.writes
+        works = group.works
         timeline.after(microseconds: 10 + random.below(300)) { [self] in if !isDead { commit(group) } }
     }
 
@@ -177,6 +194,7 @@ extension SimulatedJournal {
             for write in group.writes { write.completion(.unavailable(error.message)) }
         case nil: break
         }
+        works = []
         for work in group.works { work(store) }
         if !group.works.isEmpty { onCommit() }
         isBusy = false

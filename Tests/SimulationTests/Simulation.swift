@@ -1,4 +1,5 @@
 import Configuration
+import Journal
 import Rollout
 import Routing
 import Synchronization
@@ -134,7 +135,7 @@ final class Simulation {
         do {
             let born = try PlayedGateway(
                 disk: disk, timeline: timeline, settings: settings, backends: backends, ledger: ledger,
-                switches: switches, random: &random)
+                switches: switches, window: draw.window, random: &random)
             born.journal.onAccepted = { [ledger] in ledger.accepted($0, target: $1) }
             born.journal.onCommit = { [unowned self] in
                 guard disk.isDead else { return }

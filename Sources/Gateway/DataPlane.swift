@@ -10,8 +10,8 @@ package final class DataPlane: Sendable {
     package let shared: SharedState
     /// Counters of each loop, in the order of the loops.
     package let metrics: [LoopMetrics]
-    private let loops: [EventLoop]
-    private let workers: [Worker]
+    let loops: [EventLoop]
+    let workers: [Worker]
     private let backends: Mutex<(legacy: SharedBackend, new: SharedBackend)>
     private let listening = Mutex<[UInt16]>([])
     private let stopped = Atomic<Bool>(false)
@@ -19,9 +19,13 @@ package final class DataPlane: Sendable {
     private let ended: CountDown
 
     /// Makes loops and workers; nothing runs and nothing is bound yet.
-    /// - Parameter workers: number of event loops, one thread each.
-    package init(snapshot: Snapshot, journal: any WriteJournal, workers count: Int) {
-        let shared = SharedState(settings: snapshot.settings, journal: journal)
+    /// - Parameters:
+    ///   - workers: number of event loops, one thread each.
+    ///   - window: how many second legs of a side are kept in memory.
+    package init(
+        snapshot: Snapshot, journal: any WriteJournal, workers count: Int, window: WindowLimits = WindowLimits()
+    ) {
+        let shared = SharedState(settings: snapshot.settings, journal: journal, window: window)
         let loops = (0..<count).map { _ in EventLoop() }
         let metrics = (0..<count).map { _ in LoopMetrics() }
         self.shared = shared
@@ -186,7 +190,7 @@ package final class DataPlane: Sendable {
     private func worker(of sequence: Sequence64) -> Worker { workers[Int(sequence % Int64(workers.count))] }
 
     /// Begins to bring deferred legs back from the journal, and sends them on their way.
-    private func startRefill() {
+    func startRefill() {
         let (workers, loop) = (workers, loops[0])
         WindowRefill(
             coordinator: shared.coordinator,

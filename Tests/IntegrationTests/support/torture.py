@@ -251,9 +251,16 @@ def check_applied(side, ledger, load):
     missing = [write for write in load.acknowledged if write.name not in applied]
     assert missing == [], f"{len(missing)} acknowledged writes are not on {side}, seed {load.seed}: {described(missing)}"
     taken = [write for write in load.refused if write.name in applied]
-    assert taken == [], f"{len(taken)} refused writes were applied on {side}, seed {load.seed}: {described(taken)}"
+    assert taken == [], (
+        f"{len(taken)} refused writes were applied on {side}, seed {load.seed}: {described(taken)}; "
+        f"{taken[0].record}: {around(taken[0].name, ledger['order'][taken[0].record])}")
     strangers = set(applied) - {write.name for write in load.asked}
     assert strangers == set(), f"{side} has writes that nobody asked for: {sorted(strangers)[:5]}"
+
+
+def around(name, order):
+    at = order.index(name)
+    return order[max(0, at - 3):at + 4]
 
 
 def described(writes):

@@ -73,3 +73,26 @@ def test_a_user_with_legs_outstanding_to_both_waits_for_legacy_to_catch_up(make_
         release.join()
         new_store.refuse = lambda request: None
     gateway.settle()
+
+
+def test_a_write_that_was_with_new_when_the_gateway_died_is_taken_over_by_legacy_while_new_is_down(
+        make_gateway, legacy_store, new_store):
+    gateway = make_gateway(legacy_store, new_store, percent=100, config={"routes": CHANGE_ROUTES})
+    held = threading.Event()
+    new_store.refuse = holding(held, "PUT", "/notes/1")
+    key = [("Idempotency-Key", '"k1"')]
+    with gateway.connect() as client:
+        client.send(request_bytes("PUT", "/notes/1", key, b"first", user="u"))
+        eventually(lambda: new_store.to("/notes/1"), "new has the write")
+        gateway.kill()
+    held.set()
+    new_store.stop()
+    gateway.start()
+    # As it would be, had the gateway lived (contract §5): new fails, legacy answers, and the leg to new is retried.
+    eventually(
+        lambda: gateway.fetch("PUT", "/notes/1", key, b"first", user="u").status == 200, "a repeat is answered", 10)
+    assert gateway.fetch("PUT", "/notes/1", body=b"second", user="u").status == 200
+    assert legacy_store.documents == {"/notes/1": b"second"}
+    new_store.start()
+    gateway.settle(20)
+    assert new_store.documents == {"/notes/1": b"second"}

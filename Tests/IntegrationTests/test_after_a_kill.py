@@ -27,7 +27,7 @@ def test_a_refused_write_that_is_sent_again_after_a_kill_undoes_no_later_write(m
         first.send(request_bytes("DELETE", "/notes/1", user="u"))
         eventually(lambda: legacy_store.to("/notes/1"), "legacy has the delete")
         second.send(request_bytes("PUT", "/notes/1", body=b"later", user="u"))
-        eventually(lambda: len(gateway.read("journal")["items"]) == 2, "the later write is accepted and waits for its turn")
+        eventually(lambda: len(gateway.read("journal")["items"]) == 2, "the later write is accepted and waits")
         with HeldLock(gateway):
             # What becomes of both cannot be made durable, just as in the milliseconds before the next commit.
             held.set()
@@ -37,7 +37,8 @@ def test_a_refused_write_that_is_sent_again_after_a_kill_undoes_no_later_write(m
     gateway.start()
     gateway.settle(20)
     for store in (legacy_store, new_store):
-        assert store.documents == {"/notes/1": b"later"}, "the client was told 404 for the delete, 200 for the later write"
+        # The delete was answered with 404, the later write with 200.
+        assert store.documents == {"/notes/1": b"later"}
 
 
 def test_a_user_who_moves_back_goes_on_draining_after_a_kill(make_gateway, legacy, new):

@@ -1,4 +1,4 @@
-"""Very many outstanding legs: the queue lives in the journal, memory holds a window of it, and nobody else waits for it."""
+"""Very many outstanding legs: the queue lives in the journal, memory holds a window of it, nobody else waits for it."""
 
 import itertools
 import os

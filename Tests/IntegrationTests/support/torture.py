@@ -31,8 +31,8 @@ def seed():
 
 
 def own_address():
-    """A loopback address that only this process uses: a client that repeats its write while the gateway is dead must not
-    reach somebody else's gateway on a port that has been given away."""
+    """A loopback address that only this process uses: a client that repeats its write while the gateway is dead must
+    not reach somebody else's gateway on a port that has been given away."""
     number = os.getpid() & 0x3FFFFF
     return f"127.{64 + (number >> 16)}.{number >> 8 & 255}.{number & 255}:8080"
 
@@ -60,6 +60,9 @@ class Write:
             lines.append(f"Content-Length: {len(body)}")
         self.body = body
         self.bytes = "\r\n".join(lines).encode() + b"\r\n\r\n" + (body or b"")
+
+    def __repr__(self):
+        return f"{self.name} ({self.method} {self.record} of {self.user})"
 
 
 class Client(threading.Thread):
@@ -196,8 +199,8 @@ class Load:
         eventually(lambda: len(self.acknowledged) >= enough or self.surprises, what, seconds)
 
     def __str__(self):
-        return (f"seed {self.seed}: {len(self.acknowledged)} acknowledged, {len(self.refused)} refused, {self.reads} read"
-                f" back, statuses {dict(self.statuses)}, broken {dict(self.broken)}")
+        return (f"seed {self.seed}: {len(self.acknowledged)} acknowledged, {len(self.refused)} refused, {self.reads} "
+                f"read back, statuses {dict(self.statuses)}, broken {dict(self.broken)}")
 
 
 class Mover(threading.Thread):
@@ -227,36 +230,38 @@ class Mover(threading.Thread):
 
 
 def prove(gateway, load, legacy, new, seconds=60.0, excused=lambda row: False):
-    """Fails unless everything that was acknowledged is on both recorders, once, in one order, and the journal is at rest:
-    nothing pending, and nothing parked but the rows that are `excused`."""
+    """Fails unless everything that was acknowledged is on both recorders, once, in one order, and the journal is at
+    rest: nothing pending, and nothing parked but the rows that are `excused`. Names all that is wrong, not the first."""
     print(load)
-    assert load.surprises == [], f"{len(load.surprises)} surprises, seed {load.seed}: {load.surprises[:5]}"
-    assert load.unknown == [], f"writes whose fate never became known: {[w.name for w in load.unknown[:5]]}"
     gateway.settle(seconds)
     ledgers = {"legacy": legacy.ledger(), "new": new.ledger()}
+    problems = load.surprises + [f"the fate of {write} never became known" for write in load.unknown]
     for side, ledger in ledgers.items():
-        assert ledger["violations"] == [], side
-        check_applied(side, ledger, load)
-    for record in set(ledgers["legacy"]["order"]) | set(ledgers["new"]["order"]):
-        orders = [ledger["order"].get(record, []) for ledger in ledgers.values()]
-        assert orders[0] == orders[1], difference_of(record, *orders, load)
-    assert ledgers["legacy"]["documents"] == ledgers["new"]["documents"]
+        problems += wrongs_of(side, ledger, load)
+    orders = [ledger["order"] for ledger in ledgers.values()]
+    for record in sorted(set(orders[0]) | set(orders[1])):
+        if orders[0].get(record) != orders[1].get(record):
+            problems.append(difference_of(record, orders[0].get(record, []), orders[1].get(record, [])))
+    if not problems and ledgers["legacy"]["documents"] != ledgers["new"]["documents"]:
+        problems.append("the same writes in the same order have made different documents")
+    listing = "\n".join(f"- {problem}" for problem in problems[:20])
+    assert problems == [], f"seed {load.seed}: {len(problems)} problems\n{listing}"
     check_at_rest(gateway, excused)
     return ledgers
 
 
-def check_applied(side, ledger, load):
+def wrongs_of(side, ledger, load):
+    """What is wrong on one side, in words."""
     applied = collections.Counter(itertools.chain.from_iterable(ledger["order"].values()))
-    twice = [name for name, count in applied.items() if count > 1]
-    assert twice == [], f"applied more than once on {side}, seed {load.seed}: {twice[:5]}"
-    missing = [write for write in load.acknowledged if write.name not in applied]
-    assert missing == [], f"{len(missing)} acknowledged writes are not on {side}, seed {load.seed}: {described(missing)}"
-    taken = [write for write in load.refused if write.name in applied]
-    assert taken == [], (
-        f"{len(taken)} refused writes were applied on {side}, seed {load.seed}: {described(taken)}; "
-        f"{taken[0].record}: {around(taken[0].name, ledger['order'][taken[0].record])}")
+    wrongs = [f"{side}: {violation}" for violation in ledger["violations"]]
+    wrongs += [f"{name} was applied {count} times on {side}" for name, count in applied.items() if count > 1]
+    wrongs += [
+        f"{write} was acknowledged and is not on {side}" for write in load.acknowledged if write.name not in applied]
+    wrongs += [
+        f"{write} was refused and applied on {side} all the same: {around(write.name, ledger['order'][write.record])}"
+        for write in load.refused if write.name in applied]
     strangers = set(applied) - {write.name for write in load.asked}
-    assert strangers == set(), f"{side} has writes that nobody asked for: {sorted(strangers)[:5]}"
+    return wrongs + [f"{name} on {side} was asked for by nobody" for name in sorted(strangers)]
 
 
 def around(name, order):
@@ -264,15 +269,17 @@ def around(name, order):
     return order[max(0, at - 3):at + 4]
 
 
-def described(writes):
-    return [(write.name, write.method, write.record, write.user) for write in writes[:5]]
-
-
-def difference_of(record, on_legacy, on_new, load):
+def difference_of(record, on_legacy, on_new):
     at = next((i for i, (a, b) in enumerate(zip(on_legacy, on_new)) if a != b), min(len(on_legacy), len(on_new)))
-    around = slice(max(0, at - 2), at + 4)
-    return (f"{record} differs from write {at} on, seed {load.seed}: legacy {on_legacy[around]} of {len(on_legacy)}, "
-            f"new {on_new[around]} of {len(on_new)}")
+    part = slice(max(0, at - 2), at + 4)
+    return (f"{record} differs from write {at} on: legacy {on_legacy[part]} of {len(on_legacy)}, new {on_new[part]} of "
+            f"{len(on_new)}")
+
+
+def absent_on_both(row):
+    """An excuse for tests in which new goes away in the middle of writes: a DELETE that it may have taken and that
+    legacy found absent is parked, because only an operator can tell (ARCHITECTURE.md 7)."""
+    return row["method"] == "DELETE" and row["legs"]["legacy"]["state"] == "refused"
 
 
 def check_at_rest(gateway, excused):

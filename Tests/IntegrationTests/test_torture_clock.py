@@ -1,5 +1,7 @@
-"""The wall clock is set eleven minutes forwards and backwards while legs are outstanding and writes arrive: the order is
-by sequence, pauses are by the monotonic clock, and nothing is lost, thrown away too early or kept waiting."""
+"""The wall clock is set eleven minutes forwards and backwards while legs are outstanding and writes arrive.
+
+The order is by sequence and pauses are by the monotonic clock: nothing is lost, thrown away too early or kept waiting.
+"""
 
 import calendar
 import time
@@ -56,7 +58,7 @@ def test_a_stepped_clock_loses_nothing_and_keeps_nobody_waiting(make_gateway, re
         load.go_on(100)
         assert gateway.status()["journal"]["pending"]["new"] > 0
     clock.step(-direction * ELEVEN_MINUTES)
-    # Attempts are dated by the clock of their step: what is due in ten minutes is tried within `retry_max` all the same.
+    # Attempts are dated by the clock of their step: what is due in ten minutes is tried within `retry_max` for all that.
     new.start()
     back = time.monotonic()
     load.finish()

@@ -231,7 +231,7 @@ class Mover(threading.Thread):
 
 def prove(gateway, load, legacy, new, seconds=60.0, excused=lambda row: False):
     """Fails unless everything that was acknowledged is on both recorders, once, in one order, and the journal is at
-    rest: nothing pending, and nothing parked but the rows that are `excused`. Names all that is wrong, not the first."""
+    rest: nothing pending, and nothing parked but the rows that are `excused`. It names all that is wrong."""
     print(load)
     gateway.settle(seconds)
     ledgers = {"legacy": legacy.ledger(), "new": new.ledger()}

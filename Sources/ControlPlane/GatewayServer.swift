@@ -2,6 +2,7 @@ import CLinux
 package import Configuration
 import Gateway
 import Journal
+import JournalThreads
 import Rollout
 import StoreSQLite
 import Synchronization
@@ -11,7 +12,7 @@ import Telemetry
 package final class GatewayServer: Sendable {
     private let loader: @Sendable () -> ConfigurationOutcome
     private let settings: Settings
-    private let journal: SQLiteJournal
+    private let journal: ThreadedJournal
     private let controller: RolloutController
     private let dataPlane: DataPlane
     private let board: FigureBoard
@@ -38,8 +39,8 @@ package final class GatewayServer: Sendable {
         }
         do throws(JournalError) {
             let health = health
-            journal = try SQLiteJournal(
-                directory: settings.dataDirectory, retention: GatewayServer.retention(settings),
+            journal = try ThreadedJournal(
+                sqlite: settings.dataDirectory, retention: GatewayServer.retention(settings),
                 onGroup: { health.isWritable.store($0.failure == nil, ordering: .relaxed) })
         } catch {
             throw ServerError(text: error.message)
@@ -86,17 +87,9 @@ package final class GatewayServer: Sendable {
         let recovered = waitFor { () async -> Result<Void, ServerError> in
             await controller.attach(dataPlane)
             await controller.persistStart()
-            var last: Int64 = 0
             do throws(JournalError) {
-                while true {
-                    let after = last
-                    let page = try await journal.read { reader throws(JournalError) in
-                        try reader.outstanding(after: after, limit: 1000)
-                    }
-                    dataPlane.recover(page)
-                    guard let newest = page.last?.sequence else { return .success(()) }
-                    last = newest
-                }
+                try await GatewayServer.recover(from: journal, into: dataPlane)
+                return .success(())
             } catch {
                 return .failure(ServerError(text: error.message))
             }
@@ -113,6 +106,32 @@ package final class GatewayServer: Sendable {
             return (ports, service.port)
         } catch {
             throw ServerError(text: error.text)
+        }
+    }
+
+    /// Counts what was outstanding when the last process ended; the legs themselves come page by page while the gateway runs. Only
+    /// changes that nobody was answered yet are taken over now: as many as were under way.
+    private static func recover(from journal: ThreadedJournal, into dataPlane: DataPlane) async throws(JournalError) {
+        let pageMax = 10_000
+        var last: Sequence64 = 0
+        while true {
+            let after = last
+            let page = try await journal.read { reader throws(JournalError) in
+                try reader.outstandingPlaces(after: after, limit: pageMax)
+            }
+            dataPlane.shared.coordinator.count(left: page)
+            last = page.last?.sequence ?? last
+            if page.count < pageMax { break }
+        }
+        last = 0
+        while true {
+            let after = last
+            let page = try await journal.read { reader throws(JournalError) in
+                try reader.unanswered(after: after, limit: 1_000)
+            }
+            for change in page { dataPlane.recover(change) }
+            last = page.last?.sequence ?? last
+            if page.count < 1_000 { return }
         }
     }
 
@@ -197,7 +216,7 @@ private final class CoordinatorBox: Sendable {
     private let coordinator = Mutex<WriteCoordinator?>(nil)
 
     func set(_ value: WriteCoordinator) { coordinator.withLock { $0 = value } }
-    func enter(_ admitted: [(Sequence64, Submission)]) { coordinator.withLock { $0 }?.enter(admitted) }
+    func enter(_ admitted: AdmittedGroup) { coordinator.withLock { $0 }?.enter(admitted) }
 }
 
 /// Runs asynchronous work and blocks the calling thread until it is done. For start-up and shutdown only.

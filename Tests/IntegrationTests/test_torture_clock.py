@@ -58,7 +58,7 @@ def test_a_stepped_clock_loses_nothing_and_keeps_nobody_waiting(make_gateway, re
         load.go_on(100)
         assert gateway.status()["journal"]["pending"]["new"] > 0
     clock.step(-direction * ELEVEN_MINUTES)
-    # Attempts are dated by the clock of their step: what is due in ten minutes is tried within `retry_max` for all that.
+    # Attempts are dated by the clock of their step: what is due in ten minutes is tried within `retry_max` even so.
     new.start()
     back = time.monotonic()
     load.finish()

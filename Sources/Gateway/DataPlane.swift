@@ -161,8 +161,9 @@ package final class DataPlane: Sendable {
     }
 
     /// Takes over changes of a gateway that is gone, in the order of acceptance, while this one runs.
-    package func takeOver(_ changes: [OutstandingChange]) {
-        shared.coordinator.count(takenOver: changes)
+    /// - Parameter foreign: changes of yet other gateways that come before some of them.
+    package func takeOver(_ changes: [OutstandingChange], behind foreign: [OutstandingChange]) {
+        shared.coordinator.count(takenOver: changes, behind: foreign)
         for change in changes where change.answeredStatus == nil { recover(change) }
         shared.coordinator.refill()
     }

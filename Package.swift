@@ -32,7 +32,7 @@ let package = Package(
         floor(
             "CutoverCLI",
             [
-                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "ContentCoding", "Comparison",
+                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding", "Comparison",
                 "Rollout",
                 "Routing", "Journal", "Telemetry", "CCurl", "CLinux",
             ]),
@@ -41,7 +41,7 @@ let package = Package(
         // Control plane
         floor(
             "ControlPlane",
-            ["Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
+            ["Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
         // Data plane
         floor(
             "Gateway",
@@ -52,7 +52,8 @@ let package = Package(
             ]),
         floor("Configuration", ["Rollout", "Routing", "Comparison", "CYAML"]),
         // Stores and codings
-        floor("StoreSQLite", ["Journal", "Rollout", "CSQLite", "CLinux"]),
+        floor("StoreSQLite", ["JournalThreads", "Journal", "Rollout", "CSQLite", "CLinux"]),
+        floor("JournalThreads", ["Journal", "Rollout"]),
         floor("ContentCoding", ["CCompress"]),
         // Pure floors: the standard library only
         floor("HTTPWire"),
@@ -75,7 +76,7 @@ let package = Package(
         tests("ComparisonTests", ["Comparison"]),
         tests("JournalTests", ["Journal", "Rollout"]),
         tests("TelemetryTests", ["Telemetry"]),
-        tests("StoreSQLiteTests", ["StoreSQLite", "Journal", "Rollout", "CSQLite"]),
+        tests("StoreSQLiteTests", ["StoreSQLite", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
         tests("ContentCodingTests", ["ContentCoding"]),
         tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
         tests(
@@ -86,7 +87,7 @@ let package = Package(
             ]),
         tests(
             "ControlPlaneTests",
-            ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
+            ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout", "Telemetry"]),
         tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),

@@ -175,6 +175,13 @@ package final class DataPlane: Sendable {
         coordinator.count(left: [place])
     }
 
+    /// Takes over changes of a gateway that is gone, in the order of acceptance, while this one runs.
+    package func takeOver(_ changes: [OutstandingChange]) {
+        shared.coordinator.count(takenOver: changes)
+        for change in changes where change.answeredStatus == nil { recover(change) }
+        shared.coordinator.refill()
+    }
+
     private func worker(of sequence: Sequence64) -> Worker { workers[Int(sequence % Int64(workers.count))] }
 
     /// Begins to bring deferred legs back from the journal, and sends them on their way.

@@ -114,6 +114,13 @@ struct DeliveryWindow: Sendable {
         return nil
     }
 
+    /// An older leg has come in (another gateway's, taken over): pages begin there again. What they show and is in memory is
+    /// known by its place in the lanes.
+    mutating func lowerHorizon(to sequence: Sequence64, _ key: LaneKey) {
+        horizon = min(horizon ?? sequence, sequence)
+        if let aside = asides[key] { asides[key]?.horizon = min(aside.horizon, sequence) }
+    }
+
     /// A page of this user alone has been read up to `horizon`.
     mutating func advance(_ key: LaneKey, to horizon: Sequence64, held: Int) {
         if deferred(key) == 0 {

@@ -47,7 +47,10 @@ extension LegTables {
     package mutating func take(_ rows: [OutstandingChange], _ side: Side) -> Refill {
         guard let page = windows[side].page else { return Refill() }
         var refill = Refill()
-        for row in rows where !page.settled.contains(row.sequence) && !lanes.contains(row.sequence, side) {
+        for row in rows
+        where !page.settled.contains(row.sequence)
+            && (!lanes.contains(row.sequence, side) || isForeign(row.sequence, side))
+        {
             take(row, side, page.request.scope, &refill)
         }
         let last = rows.last.map(\.sequence)
@@ -85,6 +88,7 @@ extension LegTables {
         case nil where row.answeredStatus == nil: return
         case nil, .undecided, .outstanding, .answered: break
         }
+        adopt(row.sequence, side)
         windows[side].countDeferred(key, by: -1)
         lanes.enter(row.sequence, keys: LaneKey.lanes(user: row.user, records: row.records), sides: SideSet(side))
         if case .undecided(_, let countsNow) = stage {
@@ -150,7 +154,7 @@ extension LegTables {
             guard place.isAnswered else { continue }
             let key = DeliveryWindow.key(place.user)
             for side in Side.allCases where place.sides.contains(SideSet(side)) {
-                windows[side].horizon = 0
+                windows[side].lowerHorizon(to: place.sequence - 1, key)
                 windows[side].countDeferred(key, by: 1)
                 windows[side].notice(acceptedMilliseconds: place.acceptedMilliseconds)
             }

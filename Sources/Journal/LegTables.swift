@@ -10,6 +10,8 @@ package struct LegTables: Sendable {
     package internal(set) var lanes = LaneTable()
     package internal(set) var outstanding = Outstanding()
     var windows: PerSide<DeliveryWindow>
+    /// Legs of other gateways that come before some of this one's, in the lanes that they share.
+    var foreign: [Sequence64: SideSet] = [:]
     /// The newest change that was admitted.
     package internal(set) var newest: Sequence64 = 0
 

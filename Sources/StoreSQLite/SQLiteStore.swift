@@ -1,4 +1,5 @@
 package import Journal
+internal import JournalThreads
 internal import Rollout
 
 /// The journal in one SQLite file of the data directory. Belongs to one thread; one store per directory and machine.
@@ -50,7 +51,7 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
 
     package func commit(
         _ submissions: [Submission], updates: [JournalUpdate], now: Int64
-    ) throws(JournalError) -> [Admission] {
+    ) throws(JournalError) -> CommittedGroup {
         var next = nextSequence
         var admissions: [Admission] = []
         admissions.reserveCapacity(submissions.count)
@@ -67,7 +68,7 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
             }
         }
         nextSequence = next
-        return admissions
+        return CommittedGroup(admissions: admissions)
     }
 }
 

@@ -12,6 +12,8 @@ import Telemetry
 final class DeliveryDesk: @unchecked Sendable {
     private static let concurrency = 64
     private static let retainedBytesMax = 32 << 20
+    /// How long legs wait before they look at a lost lease again, in milliseconds.
+    private static let leasePause: UInt64 = 50
 
     private unowned(unsafe) let worker: Worker
     private var retained = 0
@@ -109,6 +111,8 @@ final class DeliveryDesk: @unchecked Sendable {
         defer { line.isAdvancing = false }
         let breaker = worker.pool(side).breaker
         while !isStopping, line.active < DeliveryDesk.concurrency, !line.isEmpty {
+            // Without a lease another gateway may be sending these: nothing goes until it is renewed.
+            guard coordinator.standing.mayDeliver else { return askAgain(side, loop.now + DeliveryDesk.leasePause) }
             guard breaker.admits(now: loop.now) else { return askAgain(side, breaker.nextProbe) }
             guard let delivery = line.next() else { return }
             line.active += 1
@@ -137,6 +141,8 @@ final class DeliveryDesk: @unchecked Sendable {
 
     private func attempt(_ delivery: Delivery) async {
         guard let message = await message(of: delivery) else { return }
+        // Reading the request back may have taken long.
+        guard coordinator.standing.mayDeliver else { return admit(delivery) }
         let pool = worker.pool(delivery.side)
         let started = clinux_monotonic_nanoseconds()
         var outcome: LegOutcome
@@ -294,10 +300,12 @@ final class DeliveryDesk: @unchecked Sendable {
             // The client may have been told "done" before the gateway died: nobody but an operator can tell.
             let otherStatus = LegStatus(delivery.otherStatus.state.isOutstanding ? .parked : delivery.otherStatus.state)
             if otherStatus.state == .parked { worker.metrics.legParked(other.backend) }
-            let wasOutstanding = delivery.otherStatus.state.isOutstanding
-            settled(delivery, delivery.side)
-            if wasOutstanding { settled(delivery, other) }
-            _ = answered(delivery, delivery.status.lastStatus ?? 400, other: otherStatus, accepted: false)
+            let (coordinator, user, sequence) = (coordinator, delivery.user, delivery.sequence)
+            coordinator.post(
+                refused: update(delivery, delivery.status.lastStatus ?? 400, other: otherStatus, accepted: false)
+            ) {
+                for side in Side.allCases { coordinator.removeOutstanding(sequence, user: user, side) }
+            }
         case .failed:
             worker.metrics.write(backend, leg: .authoritative, result: .error, nanoseconds: nanoseconds)
             retry(delivery)
@@ -306,12 +314,15 @@ final class DeliveryDesk: @unchecked Sendable {
 
     /// - Returns: whether the other leg has come back from the journal meanwhile and needs a delivery.
     private func answered(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) -> Bool {
+        let returned = coordinator.post(answered: update(delivery, status, other: other, accepted: accepted))
+        return returned.contains(SideSet(delivery.side.other))
+    }
+
+    private func update(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) -> JournalUpdate {
         var legs = Legs(legacy: delivery.status, new: delivery.status)
         legs[delivery.side.other] = other
         let answer = delivery.answer ?? StoredAnswer(status: status, headerLines: [], body: [], servedBy: delivery.side)
-        let returned = coordinator.post(
-            answered: .answered(
-                delivery.sequence, servedBy: delivery.side, legs: legs, answer: answer, revisionAccepted: accepted))
-        return returned.contains(SideSet(delivery.side.other))
+        return .answered(
+            delivery.sequence, servedBy: delivery.side, legs: legs, answer: answer, revisionAccepted: accepted)
     }
 }

@@ -22,6 +22,20 @@ extension WriteCoordinator {
         for side in Side.allCases where sides.contains(SideSet(side)) { count(user, side, by: 1) }
     }
 
+    /// Counts changes of a gateway that is gone, in the order of acceptance; pages bring in those that were answered.
+    package func count(takenOver changes: [OutstandingChange]) {
+        withLegs { $0.count(takenOver: changes) }
+        for change in changes where change.answeredStatus != nil {
+            for side in Side.allCases where change.legs[side].state.isOutstanding { count(change.user, side, by: 1) }
+        }
+    }
+
+    /// Asks for pages, where any are wanted.
+    package func refill() {
+        guard let refill = refillAction else { return }
+        for side in Side.allCases { refill(side) }
+    }
+
     // MARK: Pages
 
     /// The page to read now, if any. Whoever gets one hands it to `take` or `pageFailed`.

@@ -24,6 +24,8 @@ package final class WriteCoordinator: Sendable {
     }
 
     package let journal: any WriteJournal
+    /// How this gateway stands with the others of its store.
+    package let standing = ClusterStanding()
     private let tables: Mutex<Tables>
     // Owned for this object's whole life and only touched through atomics: how many legs are outstanding per side, and a
     // counting filter over users, so that the common "nothing outstanding" needs no lock.
@@ -57,9 +59,14 @@ package final class WriteCoordinator: Sendable {
     // MARK: Order
 
     /// Enters changes into their lanes, in the order of acceptance; the journal's `onAdmitted`.
-    package func enter(_ admitted: [(Sequence64, Submission)]) {
+    package func enter(_ admitted: AdmittedGroup) {
         let deferred = tables.withLock { tables in
-            admitted.compactMap { sequence, submission -> (user: String?, sides: SideSet)? in
+            var foreign = admitted.foreign[...]
+            return admitted.changes.compactMap { sequence, submission -> (user: String?, sides: SideSet)? in
+                while let first = foreign.first, first.sequence < sequence {
+                    tables.legs.enter(foreign: first)
+                    foreign = foreign.dropFirst()
+                }
                 let sides = tables.legs.admit(
                     sequence, user: submission.user, records: submission.records.map(\.record), side: submission.side,
                     sides: submission.dualWrite ? .both : SideSet(submission.side))
@@ -69,6 +76,19 @@ package final class WriteCoordinator: Sendable {
         for (user, sides) in deferred {
             for side in Side.allCases where sides.contains(SideSet(side)) { count(user, side, by: 1) }
         }
+        if !admitted.foreign.isEmpty { standing.cluster?.watch(admitted.foreign.map(\.sequence)) }
+    }
+
+    /// Legs of other gateways' changes are settled: whoever waited behind them may go.
+    package func settle(foreign settled: [(sequence: Sequence64, sides: SideSet)]) {
+        let actions = tables.withLock { tables in
+            settled.flatMap { change in
+                tables.legs.settle(foreign: change.sequence, change.sides).flatMap { released in
+                    tables.takeTurns(released.released, released.side)
+                }
+            }
+        }
+        for action in actions { action() }
     }
 
     /// Enters legs of one change that an operator sends again.
@@ -141,6 +161,18 @@ package final class WriteCoordinator: Sendable {
         return tables.withLock { $0.legs.answered(update.sequence) }
     }
 
+    /// Tells the journal of a write that was not accepted, and lets its lanes go on when that is durable, not before: after a
+    /// crash it would be sent again, and undo what later writes of its lanes have done.
+    /// - Parameter kept: called when it is, on a thread of the journal.
+    func post(refused update: JournalUpdate, kept: @escaping @Sendable () -> Void = {}) {
+        let sequence = update.sequence
+        journal.post(update) { [self] in
+            for side in Side.allCases { leave(sequence, side) }
+            _ = tables.withLock { $0.legs.answered(sequence) }
+            kept()
+        }
+    }
+
     /// A leg that the user has been (or is about to be) told of does not hold yet.
     package func addOutstanding(_ sequence: Sequence64, user: String?, _ side: Side, acceptedMilliseconds: Int64) {
         let isNew = tables.withLock {
@@ -153,6 +185,7 @@ package final class WriteCoordinator: Sendable {
     package func removeOutstanding(_ sequence: Sequence64, user: String?, _ side: Side) {
         guard tables.withLock({ $0.legs.settle(sequence, user: user, side) }) else { return }
         count(user, side, by: -1)
+        if standing.hasAnnounced, let user, !hasOwnOutstanding(user: user, side) { standing.settledAll(user, side) }
         settlements[Int(side.rawValue)].wrappingAdd(1, ordering: .relaxed)
     }
 
@@ -173,6 +206,8 @@ package final class WriteCoordinator: Sendable {
     /// - Parameter refill: called, on any thread and without the lock, when a page of this side may be wanted.
     func setRefill(_ refill: @escaping @Sendable (Side) -> Void) { tables.withLock { $0.refill = refill } }
 
+    var refillAction: (@Sendable (Side) -> Void)? { tables.withLock { $0.refill } }
+
     /// Keeps what spares the lock in step with the tables.
     func count(_ user: String?, _ side: Side, by amount: Int) {
         totals[Int(side.rawValue)].wrappingAdd(amount, ordering: .sequentiallyConsistent)
@@ -180,13 +215,16 @@ package final class WriteCoordinator: Sendable {
     }
 
     @inline(__always)
-    func mayHaveOutstanding(_ side: Side) -> Bool { totals[Int(side.rawValue)].load(ordering: .relaxed) != 0 }
+    func mayHaveOutstanding(_ side: Side) -> Bool {
+        totals[Int(side.rawValue)].load(ordering: .relaxed) != 0 || standing.mayHaveForeign(side)
+    }
 
     @inline(__always)
     var mayHaveOutstanding: Bool { mayHaveOutstanding(.legacy) || mayHaveOutstanding(.new) }
 
-    /// Whether legs of this user to a side are outstanding.
+    /// Whether legs of this user to a side are outstanding, at this gateway or another one of the store.
     func hasOutstanding(_ user: UserID, _ side: Side) -> Bool {
+        if standing.mayHaveForeign(side), standing.hasForeign(user.text, side) { return true }
         // An id that is no valid UTF-8 was counted under its repaired text, so it is looked for there.
         let index = user.isASCII ? slot(user.hash, side) : slot(user.text, side)
         guard filter[index].load(ordering: .sequentiallyConsistent) > 0 else { return false }
@@ -196,7 +234,12 @@ package final class WriteCoordinator: Sendable {
 
     func hasOutstanding(user: String, _ side: Side) -> Bool {
         guard mayHaveOutstanding(side) else { return false }
-        return tables.withLock { $0.legs.hasOutstanding(user, side) }
+        return standing.hasForeign(user, side) || hasOwnOutstanding(user: user, side)
+    }
+
+    /// Whether legs of this user to a side are outstanding at this gateway.
+    func hasOwnOutstanding(user: String, _ side: Side) -> Bool {
+        tables.withLock { $0.legs.hasOutstanding(user, side) }
     }
 
     func hasOutstanding(_ user: UserID) -> Bool { hasOutstanding(user, .legacy) || hasOutstanding(user, .new) }

@@ -154,7 +154,7 @@ extension LegTables {
             guard place.isAnswered else { continue }
             let key = DeliveryWindow.key(place.user)
             for side in Side.allCases where place.sides.contains(SideSet(side)) {
-                windows[side].horizon = 0
+                windows[side].lowerHorizon(to: place.sequence - 1, key)
                 windows[side].countDeferred(key, by: 1)
                 windows[side].notice(acceptedMilliseconds: place.acceptedMilliseconds)
             }

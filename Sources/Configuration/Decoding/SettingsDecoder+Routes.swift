@@ -36,6 +36,8 @@ extension SettingsDecoder {
         section.set(&revision, "revision", Value.pointer)
         section.set(&idempotencyKey, "idempotency_key", Value.pointer)
         let conditionals = section.value("conditionals", Value.word(["keep"]))
+        var requiresKey = false
+        section.set(&requiresKey, "require_idempotency_key", Value.boolean)
         guard let pattern else { return nil }
         guard let kind = kind ?? defaultKind(pattern, section) else { return nil }
         var route = Route(pattern: pattern, kind: kind)
@@ -44,6 +46,7 @@ extension SettingsDecoder {
         route.record = record
         route.revision = revision
         route.idempotencyKey = idempotencyKey
+        route.requiresIdempotencyKey = requiresKey
         route.keepsConditionals = conditionals != nil
         check(route, section)
         return route
@@ -62,7 +65,7 @@ extension SettingsDecoder {
     private func check(_ route: Route, _ section: Section) {
         if route.kind != .write {
             // A key that does nothing would be a promise that nobody keeps.
-            for key in section.given(Self.pointerKeys + ["conditionals"]) {
+            for key in section.given(Self.pointerKeys + ["conditionals", "require_idempotency_key"]) {
                 diagnostics.error(
                     section.path(key), value: diagnostics.text(section.path(key)),
                     "only a write has this, the route's kind is \(route.kind.rawValue):")

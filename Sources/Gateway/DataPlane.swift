@@ -202,6 +202,22 @@ package final class DataPlane: Sendable {
         shared.coordinator.enter(change.sequence, user: change.submission.user, records: records, sides: SideSet(side))
         deliver(outstanding, SideSet(side))
     }
+
+    /// Sends legacy a change that it lacks because it was not written: at the tail of its lanes, unless the change holds its
+    /// place there already (`LegacyGate.places`).
+    package func putBack(_ change: StoredChange) {
+        let submission = change.submission
+        let records = submission.records.map(\.record)
+        var legs = change.legs
+        legs.legacy = LegStatus(.pending, attempts: legs.legacy.attempts)
+        shared.coordinator.journal.post(.leg(change.sequence, .legacy, legs.legacy))
+        shared.coordinator.enter(change.sequence, user: submission.user, records: records, sides: .legacy)
+        deliver(
+            OutstandingChange(
+                sequence: change.sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: submission.user,
+                records: records, side: submission.side, legs: legs, answeredStatus: change.answeredStatus ?? 200),
+            .legacy)
+    }
 }
 
 /// An address that cannot be listened on.

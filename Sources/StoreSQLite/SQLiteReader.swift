@@ -22,6 +22,10 @@ extension SQLiteReading {
         try queries.parked(after: sequence, limit: limit)
     }
 
+    package func unshared(after sequence: Sequence64, limit: Int) throws(JournalError) -> [UnsharedChange] {
+        try queries.unshared(after: sequence, limit: limit)
+    }
+
     package func counts() throws(JournalError) -> JournalCounts { try queries.readCounts() }
     package func loadRollout() throws(JournalError) -> RolloutRecord? { try queries.readRollout() }
 

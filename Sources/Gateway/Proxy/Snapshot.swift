@@ -35,14 +35,19 @@ package struct RolloutView: Sendable, Equatable {
     package var generation: Int64
     /// Monotonic milliseconds of the last change that may have moved users back to legacy; 0 = never.
     package var movedBackAt: UInt64
+    /// False: legacy lacks what is written, so nobody who is on new may be sent there for any reason.
+    package var legacyWrites: Bool
 
-    package init(percentHundredths: Int, shadowHundredths: Int, dualWrite: Bool, generation: Int64, movedBackAt: UInt64)
-    {
+    package init(
+        percentHundredths: Int, shadowHundredths: Int, dualWrite: Bool, generation: Int64, movedBackAt: UInt64,
+        legacyWrites: Bool = true
+    ) {
         self.percentHundredths = percentHundredths
         self.shadowHundredths = shadowHundredths
         self.dualWrite = dualWrite
         self.generation = generation
         self.movedBackAt = movedBackAt
+        self.legacyWrites = legacyWrites
     }
 }
 

@@ -39,12 +39,13 @@ extension ClientSession {
         let method = String(
             decoding: UnsafeBufferPointer(start: p + head.leading, count: head.methodEnd - head.leading), as: UTF8.self)
         let key = try checkedKey(headerKey(head, p) ?? found.key)
+        let rollout = worker.snapshot.rollout
         return Submission(
             user: user, records: found.records, idempotencyKey: key,
             outgoingKey: key ?? hexadecimal(loop.random.next()) + hexadecimal(loop.random.next()),
             fingerprint: fingerprint(method, target), method: method, target: target, headerLines: headerLines,
             conditionalLines: conditionalLines, body: Array(body.bytes), side: request.decision.side,
-            dualWrite: worker.snapshot.rollout.dualWrite)
+            dualWrite: rollout.dualWrite && (request.decision.side == .legacy || rollout.legacyWrites))
     }
 
     private func decideAgain(for user: String) {

@@ -17,6 +17,8 @@ package final class WriteCoordinator: Sendable {
     }
 
     package let journal: any WriteJournal
+    /// Closed while legacy is given what it lacks.
+    package let legacyGate = LegacyGate()
     private let tables = Mutex(Tables())
     // Owned for this object's whole life and only touched through atomics: how many legs are outstanding per side, and a
     // counting filter over users, so that the common "nothing outstanding" needs no lock.
@@ -46,7 +48,7 @@ package final class WriteCoordinator: Sendable {
         tables.withLock { tables in
             for (sequence, submission) in admitted {
                 let keys = LaneKey.lanes(user: submission.user, records: submission.records.map(\.record))
-                tables.lanes.enter(sequence, keys: keys, sides: submission.dualWrite ? .both : SideSet(submission.side))
+                tables.lanes.enter(sequence, keys: keys, sides: legacyGate.places(of: submission, sequence, keys))
             }
         }
     }
@@ -102,13 +104,16 @@ package final class WriteCoordinator: Sendable {
     }
 
     @inline(__always)
-    func mayHaveOutstanding(_ side: Side) -> Bool { totals[Int(side.rawValue)].load(ordering: .relaxed) != 0 }
+    func mayHaveOutstanding(_ side: Side) -> Bool {
+        totals[Int(side.rawValue)].load(ordering: .relaxed) != 0 || (side == .legacy && legacyGate.isClosed)
+    }
 
     @inline(__always)
     var mayHaveOutstanding: Bool { mayHaveOutstanding(.legacy) || mayHaveOutstanding(.new) }
 
     /// Whether legs of this user to a side are outstanding.
     func hasOutstanding(_ user: UserID, _ side: Side) -> Bool {
+        if side == .legacy, legacyGate.isClosed, legacyGate.owes(user: user.text) { return true }
         // An id that is no valid UTF-8 was counted under its repaired text, so it is looked for there.
         let index = user.isASCII ? slot(user.hash, side) : slot(user.text, side)
         guard filter[index].load(ordering: .sequentiallyConsistent) > 0 else { return false }
@@ -118,6 +123,7 @@ package final class WriteCoordinator: Sendable {
 
     func hasOutstanding(user: String, _ side: Side) -> Bool {
         guard mayHaveOutstanding(side) else { return false }
+        if side == .legacy, legacyGate.owes(user: user) { return true }
         return tables.withLock { $0.outstanding.count(user: user, side) > 0 }
     }
 

@@ -34,14 +34,17 @@ let package = Package(
             [
                 "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "ContentCoding", "Comparison",
                 "Rollout",
-                "Routing", "Journal", "Telemetry", "CCurl", "CLinux",
+                "Routing", "Journal", "Telemetry", "HTTPClient", "CLinux",
             ]),
         floor(
             "Demo", ["ControlPlane", "Gateway", "Configuration", "Rollout", "Comparison", "CSQLite", "CCurl", "CLinux"]),
         // Control plane
         floor(
             "ControlPlane",
-            ["Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
+            [
+                "Gateway", "Configuration", "StoreSQLite", "ContentCoding", "HTTPClient", "Comparison", "Journal",
+                "Rollout", "Routing", "Telemetry", "CLinux",
+            ]),
         // Data plane
         floor(
             "Gateway",
@@ -54,6 +57,7 @@ let package = Package(
         // Stores and codings
         floor("StoreSQLite", ["Journal", "Rollout", "CSQLite", "CLinux"]),
         floor("ContentCoding", ["CCompress"]),
+        floor("HTTPClient", ["CCurl"]),
         // Pure floors: the standard library only
         floor("HTTPWire"),
         floor("Routing"),
@@ -87,7 +91,7 @@ let package = Package(
         tests(
             "ControlPlaneTests",
             ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
-        tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
+        tests("CutoverCLITests", ["CutoverCLI", "ControlPlane", "HTTPClient"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),
     ],

@@ -15,11 +15,14 @@ package final class GatewayServer: Sendable {
     private let controller: RolloutController
     private let dataPlane: DataPlane
     private let board: FigureBoard
+    private let reverseSync: ReverseSync
     private let tokens: AdminTokens
     private let health = JournalHealth()
     private let admin = Mutex<LocalService?>(nil)
     private let isReady = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
+    /// The controller's last tick is not done yet: one at a time.
+    private let isTicking = Atomic<Bool>(false)
     /// Reloads one at a time.
     private let reloading = Mutex(false)
 
@@ -68,6 +71,7 @@ package final class GatewayServer: Sendable {
         let workers = settings.workers ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         dataPlane = DataPlane(snapshot: snapshot, journal: journal, workers: workers)
         coordinator.set(dataPlane.shared.coordinator)
+        reverseSync = ReverseSync(dataPlane: dataPlane, journal: journal, controller: controller)
         board = FigureBoard(dataPlane: dataPlane, control: control, windowSeconds: settings.plan?.windowSeconds ?? 300)
     }
 
@@ -82,9 +86,10 @@ package final class GatewayServer: Sendable {
     /// Brings back what was outstanding, then listens. Blocks until everything is up.
     /// - Returns: the ports of the listeners and of the admin listener.
     package func start() throws(ServerError) -> (ports: [UInt16], adminPort: UInt16) {
-        let (controller, dataPlane, journal) = (controller, dataPlane, journal)
+        let (controller, dataPlane, journal, reverseSync) = (controller, dataPlane, journal, reverseSync)
         let recovered = waitFor { () async -> Result<Void, ServerError> in
             await controller.attach(dataPlane)
+            await controller.attach(reverseSync)
             await controller.persistStart()
             var last: Int64 = 0
             do throws(JournalError) {
@@ -94,9 +99,11 @@ package final class GatewayServer: Sendable {
                         try reader.outstanding(after: after, limit: 1000)
                     }
                     dataPlane.recover(page)
-                    guard let newest = page.last?.sequence else { return .success(()) }
+                    guard let newest = page.last?.sequence else { break }
                     last = newest
                 }
+                await reverseSync.resume()
+                return .success(())
             } catch {
                 return .failure(ServerError(text: error.message))
             }
@@ -119,7 +126,7 @@ package final class GatewayServer: Sendable {
     private func makeAPI() -> AdminAPI {
         AdminAPI(
             controller: controller, dataPlane: dataPlane, journal: journal, health: health, board: board,
-            tokens: tokens,
+            tokens: tokens, reverseSync: reverseSync,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
     }
@@ -129,6 +136,11 @@ package final class GatewayServer: Sendable {
             while !isStopped.load(ordering: .relaxed) {
                 usleep(1_000_000)
                 board.tick()
+                guard !isTicking.exchange(true, ordering: .acquiringAndReleasing) else { continue }
+                Task.detached { [self] in
+                    await controller.tick(now: clinux_wall_milliseconds())
+                    isTicking.store(false, ordering: .releasing)
+                }
             }
         }
     }
@@ -139,6 +151,7 @@ package final class GatewayServer: Sendable {
     package func stop() -> Bool {
         isReady.store(false, ordering: .releasing)
         isStopped.store(true, ordering: .relaxed)
+        reverseSync.stop()
         let controller = controller
         let limit = waitFor { await controller.picture.settings.timeouts.drainMilliseconds }
         let isDrained = dataPlane.drain(milliseconds: limit)

@@ -37,17 +37,21 @@ package enum ChangeOutcome: Sendable {
 /// order, one command at a time.
 package actor RolloutController {
     private(set) var state: RolloutState
-    private var settings: Settings
-    private var machine: RolloutMachine
+    private(set) var settings: Settings
+    private(set) var machine: RolloutMachine
     private var identity: IdentitySources
-    private var pins: [String: Pin]
+    private(set) var pins: [String: Pin]
     private var movedBackAt: UInt64 = 0
     /// What the loops decide by.
     private var inForce: RolloutState
     private var isTrying = false
-    private let journal: SQLiteJournal
+    let journal: SQLiteJournal
     private let metrics: LoopMetrics
-    private var dataPlane: DataPlane?
+    private(set) var dataPlane: DataPlane?
+    /// Brings legacy what it lacks, once it is written again.
+    private(set) var reverseSync: ReverseSync?
+    /// Whether legacy has caught up since the last rollback.
+    var catchUp = LegacyCatchUp()
 
     /// - Parameter metrics: the control plane's own counters; written on this actor only.
     init(
@@ -74,6 +78,9 @@ package actor RolloutController {
     /// The data plane that changes are put in force on, from now on.
     package func attach(_ dataPlane: DataPlane) { self.dataPlane = dataPlane }
 
+    /// What is called when legacy is written again.
+    package func attach(_ reverseSync: ReverseSync) { self.reverseSync = reverseSync }
+
     /// What every loop decides by.
     package var snapshot: Snapshot {
         Snapshot(settings: settings, rollout: view, pins: pins.mapValues(\.side), identity: identity)
@@ -81,8 +88,11 @@ package actor RolloutController {
 
     private var view: RolloutView {
         RolloutView(
-            percentHundredths: state.percentHundredths, shadowHundredths: state.shadowHundredths,
-            dualWrite: state.dualWrite, generation: state.generation, movedBackAt: movedBackAt)
+            percentHundredths: state.percentHundredths,
+            // What legacy was not told cannot be compared with it.
+            shadowHundredths: state.legacyWrites ? state.shadowHundredths : 0,
+            dualWrite: state.dualWrite, generation: state.generation, movedBackAt: movedBackAt,
+            legacyWrites: state.legacyWrites)
     }
 
     /// State, settings and pins as one consistent picture.
@@ -92,16 +102,27 @@ package actor RolloutController {
 
     // MARK: Commands
 
-    package func apply(_ command: RolloutCommand, gates: [GateFinding], _ origin: ChangeOrigin) async -> ChangeOutcome {
+    /// Applies a command.
+    /// - Parameter obstacles: see `RolloutMachine.apply`; what the controller knows by itself is added.
+    package func apply(
+        _ command: RolloutCommand, gates: [GateFinding], obstacles: [String] = [], _ origin: ChangeOrigin
+    ) async -> ChangeOutcome {
         if let seen = origin.ifGeneration, seen != state.generation { return .outdated(current: state.generation) }
         let before = state
-        switch machine.apply(command, to: state, atMilliseconds: clinux_wall_milliseconds(), gates: gates) {
+        let obstacles = command == .stopLegacy ? whoNeedsLegacy + obstacles : obstacles
+        switch machine.apply(
+            command, to: state, atMilliseconds: clinux_wall_milliseconds(), gates: gates, obstacles: obstacles)
+        {
         case .refused(let reasons): return .refused(reasons)
         case .unchanged(let same, let warnings):
             return .done(
                 before: rolloutJSON(before), after: rolloutJSON(same), warnings: warnings, generation: same.generation)
         case .changed(let next, let warnings):
             if origin.isDryRun {
+                var warnings = warnings
+                if !before.legacyWrites, next.legacyWrites, let sentence = await missingSentence(since: before) {
+                    warnings.append(sentence)
+                }
                 return .done(
                     before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings,
                     generation: before.generation)
@@ -126,6 +147,9 @@ package actor RolloutController {
             // The way back does not wait for a disk.
             publish()
             metrics.rollback(.operator)
+            watchForCatchUp(legs: dataPlane?.shared.coordinator.backlog(.legacy).count ?? 0)
+        } else {
+            catchUp = LegacyCatchUp()
         }
         let event = event(command.action, before: rolloutJSON(before), after: rolloutJSON(next), origin)
         do throws(JournalError) {
@@ -141,6 +165,9 @@ package actor RolloutController {
             keepTrying(event)
         }
         if !isRollback { publish() }
+        if !before.legacyWrites, next.legacyWrites, let sentence = await missingSentence(since: before) {
+            warnings.append(sentence)
+        }
         return .done(
             before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings, generation: next.generation)
     }
@@ -154,6 +181,9 @@ package actor RolloutController {
         let after = JSONValue.object([("pin", side.map { .string("\($0.name)") } ?? .null)])
         if origin.isDryRun || old?.side == side {
             return .done(before: before, after: after, warnings: [], generation: state.generation)
+        }
+        if side == .legacy, !state.legacyWrites {
+            return .refused(["legacy is not written: a user who is sent there would miss their writes"])
         }
         let event = event(side == nil ? "unpin" : "pin", before: before, after: after, origin, subject: user)
         do throws(JournalError) {
@@ -228,6 +258,7 @@ package actor RolloutController {
         } catch {
             logLine("the rollout's state is not durable yet: \(error.message)")
         }
+        if state.condition == .rolledBack { await resumeWatching() }
     }
 
     /// Stores a state over whatever older one is stored: one generation back as a rule, more after a rollback that was
@@ -242,8 +273,12 @@ package actor RolloutController {
     }
 
     private func publish() {
+        // Nobody may write to legacy past what it lacks, from the first moment in which it is written again.
+        let legacyIsBack = !inForce.legacyWrites && state.legacyWrites
+        if legacyIsBack { dataPlane?.shared.coordinator.legacyGate.close() }
         inForce = state
         dataPlane?.publish(snapshot)
+        if legacyIsBack { reverseSync?.legacyIsWrittenAgain() }
     }
 
     /// Stores the present state as soon as the store takes it again: what is in force must survive a restart.
@@ -299,20 +334,30 @@ extension RolloutCommand {
         case .pause: "pause"
         case .resume: "resume"
         case .setPercent: "set-percent"
+        case .stopLegacy: "stop-legacy"
+        case .resumeLegacy: "resume-legacy"
         }
     }
 }
 
 /// The rollout's state as the API shows it (contract §9).
-func rolloutJSON(_ state: RolloutState) -> JSONValue {
-    .object([
+/// - Parameter keepEndsMilliseconds: when legacy stops being written by itself, where that is to be told.
+func rolloutJSON(_ state: RolloutState, keepEndsMilliseconds: Int64? = nil) -> JSONValue {
+    var members: [(String, JSONValue)] = [
         ("plan", state.planName.map { .string($0) } ?? .null),
         ("stage", state.stageName.map { .string($0) } ?? .null),
         ("percent", .number(Percent.text(hundredths: state.percentHundredths))),
         ("shadow_percent", .number(Percent.text(hundredths: state.shadowHundredths))),
-        ("dual_write", .bool(state.dualWrite)),
+        ("dual_write", .bool(state.dualWrite)), ("legacy_writes", .bool(state.legacyWrites)),
         ("state", .string(state.condition.rawValue)),
         ("since", .string(Instant(milliseconds: state.sinceMilliseconds).text)),
         ("generation", .number(String(state.generation))),
-    ])
+    ]
+    if !state.legacyWrites, let since = state.legacyWritesSinceMilliseconds {
+        members.append(("legacy_unwritten_since", .string(Instant(milliseconds: since).text)))
+    }
+    if let keepEndsMilliseconds {
+        members.append(("keep_ends_at", .string(Instant(milliseconds: keepEndsMilliseconds).text)))
+    }
+    return .object(members)
 }

@@ -13,7 +13,7 @@ enum FloorPlan {
         "COpenSSL": .ground,
         "HTTPWire": .pure, "Routing": .pure, "Rollout": .pure, "Comparison": .pure, "Journal": .pure,
         "Telemetry": .pure,
-        "Configuration": .stores, "StoreSQLite": .stores, "ContentCoding": .stores,
+        "Configuration": .stores, "StoreSQLite": .stores, "ContentCoding": .stores, "HTTPClient": .stores,
         "Gateway": .data,
         "ControlPlane": .control,
         "Demo": .story,

@@ -129,6 +129,16 @@ package final class WriteCoordinator: Sendable {
 
     func hasOutstanding(_ user: UserID) -> Bool { hasOutstanding(user, .legacy) || hasOutstanding(user, .new) }
 
+    /// Whether legs of a user (nil: the anonymous ones) to either side are outstanding.
+    package func isAwaited(user: String?) -> Bool {
+        guard let user else {
+            return tables.withLock { tables in
+                Side.allCases.contains { tables.outstanding.count(user: nil, $0) > 0 }
+            }
+        }
+        return hasOutstanding(user: user, .legacy) || hasOutstanding(user: user, .new)
+    }
+
     /// For metrics and `status`: legs outstanding, and when the oldest was accepted (milliseconds since 1970).
     package func backlog(_ side: Side) -> (count: Int, oldestMilliseconds: Int64?) {
         tables.withLock { ($0.outstanding.total(side), $0.outstanding.oldestAcceptedMilliseconds(side)) }

@@ -64,8 +64,8 @@ extension RolloutController {
     package func promotesToLastStage(_ name: String?) -> Bool { machine.promotesToLastStage(state, to: name) }
 
     /// The plan's and the journal's words about what legacy lacks; nil when it lacks nothing.
-    func missingSentence(since before: RolloutState) async -> String? {
-        guard let missing = await reverseSync?.lookForMissing(since: nil), missing.count > 0 else { return nil }
+    func missingSentence(_ missing: MissingChanges, since before: RolloutState) -> String? {
+        guard missing.count > 0 else { return nil }
         let since = before.legacyWritesSinceMilliseconds.map { " since \(Instant(milliseconds: $0).text)" } ?? ""
         let number = (missing.isComplete ? "" : "at least ") + "\(missing.count)"
         return "legacy was not written\(since) and lacks \(number) \(missing.count == 1 ? "change" : "changes"): "

@@ -120,7 +120,9 @@ package actor RolloutController {
         case .changed(let next, let warnings):
             if origin.isDryRun {
                 var warnings = warnings
-                if !before.legacyWrites, next.legacyWrites, let sentence = await missingSentence(since: before) {
+                if !before.legacyWrites, next.legacyWrites, let missing = await reverseSync?.lookForMissing(since: nil),
+                    let sentence = missingSentence(missing, since: before)
+                {
                     warnings.append(sentence)
                 }
                 return .done(
@@ -165,8 +167,9 @@ package actor RolloutController {
             keepTrying(event)
         }
         if !isRollback { publish() }
-        if !before.legacyWrites, next.legacyWrites, let sentence = await missingSentence(since: before) {
-            warnings.append(sentence)
+        if !before.legacyWrites, next.legacyWrites, let missing = await reverseSync?.counted() {
+            if catchUp.rollback == next.generation { catchUp.legs = max(catchUp.legs, missing.count) }
+            if let sentence = missingSentence(missing, since: before) { warnings.append(sentence) }
         }
         return .done(
             before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings, generation: next.generation)
@@ -245,6 +248,7 @@ package actor RolloutController {
 
     /// Stores the state that the gateway starts in, when the store has none or the plan has moved it.
     package func persistStart() async {
+        if state.condition == .rolledBack { await resumeWatching() }
         let next = state
         do throws(JournalError) {
             let stored = try await journal.read { reader throws(JournalError) in try reader.loadRollout() }
@@ -258,7 +262,6 @@ package actor RolloutController {
         } catch {
             logLine("the rollout's state is not durable yet: \(error.message)")
         }
-        if state.condition == .rolledBack { await resumeWatching() }
     }
 
     /// Stores a state over whatever older one is stored: one generation back as a rule, more after a rollback that was

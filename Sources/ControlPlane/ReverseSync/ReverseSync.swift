@@ -116,6 +116,18 @@ package final class ReverseSync: Sendable {
 
     // MARK: What is missing
 
+    /// What the run that has just begun by itself found missing, as soon as it has counted; nil when that takes too long.
+    package func counted() async -> MissingChanges? {
+        let deadline = clinux_monotonic_nanoseconds() + ReverseSync.countMilliseconds * 1_000_000
+        while state.withLock({ $0.isCatchUpWanted || $0.report.phase == .counting }) {
+            guard clinux_monotonic_nanoseconds() < deadline else { return nil }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        var missing = MissingChanges()
+        missing.count = report.total
+        return missing
+    }
+
     /// Counts what legacy lacks; nil when the journal cannot be read.
     /// - Parameter since: milliseconds since 1970; nil: all that the journal holds.
     package func lookForMissing(since: Int64?) async -> MissingChanges? {

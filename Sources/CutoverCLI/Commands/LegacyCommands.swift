@@ -81,7 +81,9 @@ private func reverseSync(_ invocation: Invocation) throws -> Int32 {
         invocation.console.print(invocation.wantsJSON ? started.text : "started; `cutover reverse-sync` follows it")
         return ExitStatus.done
     }
-    return try follower.finish(follower.follow(run: started.decode(SyncReport.self).run))
+    // In two steps: following changes the follower.
+    let end = try follower.follow(run: started.decode(SyncReport.self).run)
+    return try follower.finish(end)
 }
 
 private func missingText(_ report: MissingReport) -> String {

@@ -32,7 +32,7 @@ let package = Package(
         floor(
             "CutoverCLI",
             [
-                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "ContentCoding", "Comparison",
+                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding", "Comparison",
                 "Rollout",
                 "Routing", "Journal", "Telemetry", "HTTPClient", "CLinux",
             ]),
@@ -42,7 +42,7 @@ let package = Package(
         floor(
             "ControlPlane",
             [
-                "Gateway", "Configuration", "StoreSQLite", "ContentCoding", "HTTPClient", "Comparison", "Journal",
+                "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding", "HTTPClient", "Comparison", "Journal",
                 "Rollout", "Routing", "Telemetry", "CLinux",
             ]),
         // Data plane
@@ -55,7 +55,8 @@ let package = Package(
             ]),
         floor("Configuration", ["Rollout", "Routing", "Comparison", "CYAML"]),
         // Stores and codings
-        floor("StoreSQLite", ["Journal", "Rollout", "CSQLite", "CLinux"]),
+        floor("StoreSQLite", ["JournalThreads", "Journal", "Rollout", "CSQLite", "CLinux"]),
+        floor("JournalThreads", ["Journal", "Rollout"]),
         floor("ContentCoding", ["CCompress"]),
         floor("HTTPClient", ["CCurl"]),
         // Pure floors: the standard library only
@@ -79,7 +80,7 @@ let package = Package(
         tests("ComparisonTests", ["Comparison"]),
         tests("JournalTests", ["Journal", "Rollout"]),
         tests("TelemetryTests", ["Telemetry"]),
-        tests("StoreSQLiteTests", ["StoreSQLite", "Journal", "Rollout", "CSQLite"]),
+        tests("StoreSQLiteTests", ["StoreSQLite", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
         tests("ContentCodingTests", ["ContentCoding"]),
         tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
         tests(
@@ -90,7 +91,7 @@ let package = Package(
             ]),
         tests(
             "ControlPlaneTests",
-            ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "Journal", "Rollout", "Telemetry"]),
+            ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout", "Telemetry"]),
         tests("CutoverCLITests", ["CutoverCLI", "ControlPlane", "HTTPClient"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),

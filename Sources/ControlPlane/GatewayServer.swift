@@ -2,6 +2,7 @@ import CLinux
 package import Configuration
 import Gateway
 import Journal
+import JournalThreads
 import Rollout
 import StoreSQLite
 import Synchronization
@@ -11,7 +12,7 @@ import Telemetry
 package final class GatewayServer: Sendable {
     private let loader: @Sendable () -> ConfigurationOutcome
     private let settings: Settings
-    private let journal: SQLiteJournal
+    private let journal: ThreadedJournal
     private let controller: RolloutController
     private let dataPlane: DataPlane
     private let board: FigureBoard
@@ -41,8 +42,8 @@ package final class GatewayServer: Sendable {
         }
         do throws(JournalError) {
             let health = health
-            journal = try SQLiteJournal(
-                directory: settings.dataDirectory, retention: GatewayServer.retention(settings),
+            journal = try ThreadedJournal(
+                sqlite: settings.dataDirectory, retention: GatewayServer.retention(settings),
                 onGroup: { health.isWritable.store($0.failure == nil, ordering: .relaxed) })
         } catch {
             throw ServerError(text: error.message)
@@ -210,7 +211,7 @@ private final class CoordinatorBox: Sendable {
     private let coordinator = Mutex<WriteCoordinator?>(nil)
 
     func set(_ value: WriteCoordinator) { coordinator.withLock { $0 = value } }
-    func enter(_ admitted: [(Sequence64, Submission)]) { coordinator.withLock { $0 }?.enter(admitted) }
+    func enter(_ admitted: AdmittedGroup) { coordinator.withLock { $0 }?.enter(admitted) }
 }
 
 /// Runs asynchronous work and blocks the calling thread until it is done. For start-up and shutdown only.

@@ -3,7 +3,7 @@ import Configuration
 import Gateway
 import Journal
 import Rollout
-import StoreSQLite
+import JournalThreads
 
 /// What is known about legacy catching up after a rollback.
 struct LegacyCatchUp: Sendable {
@@ -63,13 +63,21 @@ extension RolloutController {
     /// Whether a promotion would enter the last stage.
     package func promotesToLastStage(_ name: String?) -> Bool { machine.promotesToLastStage(state, to: name) }
 
-    /// The plan's and the journal's words about what legacy lacks; nil when it lacks nothing.
-    func missingSentence(_ missing: MissingChanges, since before: RolloutState) -> String? {
-        guard missing.count > 0 else { return nil }
+    /// What legacy lacks when it is written again, in words.
+    func legacyWarnings(
+        from before: RolloutState, to next: RolloutState, isDryRun: Bool = false
+    ) async -> [String] {
+        guard !before.legacyWrites, next.legacyWrites else { return [] }
+        // The run that has begun has counted; a dry run has none.
+        let found = isDryRun ? await reverseSync?.lookForMissing(since: nil) : await reverseSync?.counted()
+        guard let found, found.count > 0 else { return [] }
+        if catchUp.rollback == next.generation { catchUp.legs = max(catchUp.legs, found.count) }
         let since = before.legacyWritesSinceMilliseconds.map { " since \(Instant(milliseconds: $0).text)" } ?? ""
-        let number = (missing.isComplete ? "" : "at least ") + "\(missing.count)"
-        return "legacy was not written\(since) and lacks \(number) \(missing.count == 1 ? "change" : "changes"): "
-            + "they are brought there in order now; users of it read older data until then"
+        let number = (found.isComplete ? "" : "at least ") + "\(found.count)"
+        return [
+            "legacy was not written\(since) and lacks \(number) \(found.count == 1 ? "change" : "changes"): "
+                + "they are brought there in order now; users of it read older data until then"
+        ]
     }
 
     // MARK: After a rollback

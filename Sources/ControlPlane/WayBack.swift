@@ -3,7 +3,7 @@ import Gateway
 import HTTPClient
 import Journal
 import Rollout
-import StoreSQLite
+import JournalThreads
 import Telemetry
 
 /// Whether legacy could take everybody back: looked at before a promotion enters the last stage (contract §9).

@@ -19,6 +19,10 @@ package struct JournalError: Error, Sendable, Equatable, CustomStringConvertible
         case newerSchema
         /// The file cannot be opened (missing directory, permissions).
         case cannotOpen
+        /// The database cannot be reached, or broke off.
+        case unreachable
+        /// Another gateway has taken this one's place in the shared store: its lease had run out.
+        case fenced
         /// The journal was closed.
         case closed
         /// Anything else; the message says what.
@@ -39,7 +43,7 @@ package struct JournalError: Error, Sendable, Equatable, CustomStringConvertible
     /// Whether the same work may succeed later without an operator.
     package var isTransient: Bool {
         switch kind {
-        case .busy, .full, .readOnly, .io, .other: true
+        case .busy, .full, .readOnly, .io, .unreachable, .fenced, .other: true
         case .inUse, .damaged, .foreign, .newerSchema, .cannotOpen, .closed: false
         }
     }

@@ -20,6 +20,13 @@ package protocol JournalReading: AnyObject {
     /// Events, newest first.
     func events(before cursor: Int64?, limit: Int) throws(JournalError) -> [RolloutEvent]
     func pins() throws(JournalError) -> [Pin]
+    /// Grows with every change of rollout or pins in a store that gateways share; 0 in one that is not shared. What is read
+    /// after it is at least as new.
+    func sharedVersion() throws(JournalError) -> Int64
+}
+
+extension JournalReading {
+    package func sharedVersion() throws(JournalError) -> Int64 { 0 }
 }
 
 /// A journal that can be written. Synchronous; used from the journal thread only.
@@ -31,8 +38,10 @@ package protocol JournalStore: JournalReading {
     /// Submissions of one group see each other. Per submission: a known key of the user is answered from what is stored
     /// (contract §6.5); then each record's revision must be above the last accepted one (§6.6); else it gets the next place.
     /// - Parameter now: milliseconds since 1970.
+    /// A fact about a change that belongs to another gateway by now (`JournalCluster`) is dropped.
     /// - Returns: one admission per submission, in order. A disk that refuses the group is a thrown error, not `.unavailable`.
-    func commit(_ submissions: [Submission], updates: [JournalUpdate], now: Int64) throws(JournalError) -> [Admission]
+    func commit(_ submissions: [Submission], updates: [JournalUpdate], now: Int64) throws(JournalError)
+        -> CommittedGroup
 
     /// Gives room on the disk back, as far as that goes; after a `full`.
     func makeRoom()
@@ -55,12 +64,26 @@ package protocol JournalStore: JournalReading {
 extension JournalStore {
     /// `commit` without updates.
     package func accept(_ submissions: [Submission], now: Int64) throws(JournalError) -> [Admission] {
-        try commit(submissions, updates: [], now: now)
+        try commit(submissions, updates: [], now: now).admissions
     }
 
     /// `commit` without submissions.
     package func apply(_ updates: [JournalUpdate], now: Int64) throws(JournalError) {
         _ = try commit([], updates: updates, now: now)
+    }
+}
+
+/// What one durable group came to.
+package struct CommittedGroup: Sendable {
+    /// One per submission, in order.
+    package var admissions: [Admission]
+    /// Earlier changes of other gateways with outstanding legs in the lanes of what was accepted, in the order of acceptance:
+    /// they come first. Always empty in a store that is not shared.
+    package var foreign: [OutstandingChange]
+
+    package init(admissions: [Admission], foreign: [OutstandingChange] = []) {
+        self.admissions = admissions
+        self.foreign = foreign
     }
 }
 

@@ -1,100 +1,15 @@
 package import Journal
+package import JournalThreads
 
-/// The embedded journal: one writing and one reading thread on the SQLite file of a data directory. Safe from any thread.
-package final class SQLiteJournal: WriteJournal, JournalAccess {
-    package let writer: JournalWriter
-    private let reader: JournalReaderThread
-
-    /// Opens the store and locks its directory.
+extension ThreadedJournal {
+    /// The embedded journal: the SQLite file of a data directory, which it opens and locks.
     /// - Throws: what `SQLiteStore.init` throws.
-    package init(
-        directory: String, limits: JournalLimits = JournalLimits(), retention: Retention? = nil,
+    package convenience init(
+        sqlite directory: String, limits: JournalLimits = JournalLimits(), retention: Retention? = nil,
         onGroup: @escaping @Sendable (GroupReport) -> Void = { _ in }
     ) throws(JournalError) {
         let store = try SQLiteStore(directory: directory)
-        reader = JournalReaderThread(reader: try SQLiteReader(path: store.databasePath), limit: limits.queuedReads)
-        writer = JournalWriter(store: store, limits: limits, retention: retention, onGroup: onGroup)
-    }
-
-    package func start(onAdmitted: @escaping @Sendable ([(Sequence64, Submission)]) -> Void) {
-        reader.start()
-        writer.start(onAdmitted: onAdmitted)
-    }
-
-    package func submit(_ submission: Submission, completion: @escaping @Sendable (Admission) -> Void) {
-        writer.submit(submission, completion: completion)
-    }
-
-    package func post(_ update: JournalUpdate) { writer.post(update) }
-
-    package func load(
-        _ sequence: Sequence64, completion: @escaping @Sendable (Result<StoredChange?, JournalError>) -> Void
-    ) {
-        reader.perform { connection in
-            completion(
-                connection.flatMap { reader in Self.result { () throws(JournalError) in try reader.load(sequence) } })
-        }
-    }
-
-    package func outstanding(
-        after sequence: Sequence64, limit: Int,
-        completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void
-    ) {
-        reader.perform { connection in
-            completion(
-                connection.flatMap { reader in
-                    Self.result { () throws(JournalError) in try reader.outstanding(after: sequence, limit: limit) }
-                })
-        }
-    }
-
-    package func read<Value: Sendable>(
-        _ work: @escaping @Sendable (any JournalReading) throws(JournalError) -> Value
-    ) async throws(JournalError) -> Value {
-        let result: Result<Value, JournalError> = await withCheckedContinuation { continuation in
-            reader.perform { connection in
-                continuation.resume(
-                    returning: connection.flatMap { reader in
-                        Self.result { () throws(JournalError) in try work(reader) }
-                    })
-            }
-        }
-        return try result.get()
-    }
-
-    package func write<Value: Sendable>(
-        _ work: @escaping @Sendable (any JournalStore) throws(JournalError) -> Value
-    ) async throws(JournalError) -> Value {
-        let result: Result<Value, JournalError> = await withCheckedContinuation { continuation in
-            writer.perform { store in
-                guard let store else {
-                    continuation.resume(returning: .failure(JournalError(.closed, "the journal is closed")))
-                    return
-                }
-                continuation.resume(returning: Self.result { () throws(JournalError) in try work(store) })
-            }
-        }
-        return try result.get()
-    }
-
-    /// Waits until every update posted so far is durable; false when that took too long. Blocks: not for a loop.
-    package func flush(timeoutMilliseconds: UInt64) -> Bool { writer.flush(timeoutMilliseconds: timeoutMilliseconds) }
-
-    /// Keeps what has arrived and ends both threads. Blocks: not for a loop.
-    /// - Returns: false when updates were left that the disk did not take.
-    @discardableResult
-    package func close(timeoutMilliseconds: UInt64 = 5_000) -> Bool {
-        reader.close()
-        return writer.close(timeoutMilliseconds: timeoutMilliseconds)
-    }
-
-    private static func result<Value>(
-        _ body: () throws(JournalError) -> Value
-    ) -> Result<Value, JournalError> {
-        do throws(JournalError) {
-            return .success(try body())
-        } catch {
-            return .failure(error)
-        }
+        let reader = try SQLiteReader(path: store.databasePath)
+        self.init(store: store, reader: reader, limits: limits, retention: retention, onGroup: onGroup)
     }
 }

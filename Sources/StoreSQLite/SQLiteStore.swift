@@ -52,7 +52,7 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
 
     package func commit(
         _ submissions: [Submission], updates: [JournalUpdate], now: Int64
-    ) throws(JournalError) -> [Admission] {
+    ) throws(JournalError) -> CommittedGroup {
         var next = nextSequence
         var admissions: [Admission] = []
         admissions.reserveCapacity(submissions.count)
@@ -69,7 +69,7 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
             }
         }
         nextSequence = next
-        return admissions
+        return CommittedGroup(admissions: admissions)
     }
 }
 

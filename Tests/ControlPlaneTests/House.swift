@@ -3,6 +3,7 @@ import FoundationEssentials
 import Gateway
 import Glibc
 import Journal
+import JournalThreads
 import Rollout
 import StoreSQLite
 import Telemetry
@@ -39,7 +40,7 @@ func plan(gates: Gates = Gates(), minSamples: Int = 200) -> Plan {
 /// The control plane on a real store, without listeners and loops that run.
 struct House {
     let directory: TemporaryDirectory
-    let journal: SQLiteJournal
+    let journal: ThreadedJournal
     let controller: RolloutController
     let metrics: LoopMetrics
     let settings: Settings
@@ -54,7 +55,7 @@ struct House {
         self.directory = directory
         self.settings = settings
         metrics = LoopMetrics()
-        journal = try SQLiteJournal(directory: directory.path)
+        journal = try ThreadedJournal(sqlite: directory.path)
         journal.start { _ in }
         let stored = try await journal.read { reader throws(JournalError) in try reader.loadRollout() }
         let pins = try await journal.read { reader throws(JournalError) in try reader.pins() }

@@ -7,9 +7,10 @@ import Testing
 
 /// A journal that is not asked anything.
 final class NoJournal: WriteJournal {
-    func start(onAdmitted: @escaping @Sendable ([(Sequence64, Submission)]) -> Void) {}
+    func start(onAdmitted: @escaping @Sendable (AdmittedGroup) -> Void) {}
     func submit(_ submission: Submission, completion: @escaping @Sendable (Admission) -> Void) {}
     func post(_ update: JournalUpdate) {}
+    func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void) { kept() }
     func load(_ sequence: Sequence64, completion: @escaping @Sendable (Result<StoredChange?, JournalError>) -> Void) {}
     func outstanding(
         after sequence: Sequence64, limit: Int,
@@ -40,10 +41,12 @@ private func submission(user: String?, records: [String], side: Side = .legacy, 
 
 @Test func aChangeEntersItsLanesOnTheSidesThatItIsWrittenTo() {
     let coordinator = WriteCoordinator(journal: NoJournal())
-    coordinator.enter([
-        (1, submission(user: "anna", records: ["a"], dualWrite: false)), (2, submission(user: "anna", records: ["a"])),
-        (3, submission(user: "bert", records: ["a"])),
-    ])
+    coordinator.enter(
+        AdmittedGroup(changes: [
+            (1, submission(user: "anna", records: ["a"], dualWrite: false)),
+            (2, submission(user: "anna", records: ["a"])),
+            (3, submission(user: "bert", records: ["a"])),
+        ]))
     #expect(coordinator.whenFirst(1, .legacy) {})
     #expect(!coordinator.whenFirst(1, .new) {}, "the stage writes one side only")
     #expect(coordinator.whenFirst(2, .new) {})

@@ -124,7 +124,7 @@ private struct SeededGenerator: RandomNumberGenerator {
             }
             let group = (0..<Int.random(in: 0...3, using: &random)).map { _ in Self.random(&random) }
             let expected = group.map { plain.submit($0) }
-            let said = try store?.commit(group, updates: updates, now: 1_000).map(\.summary)
+            let said = try store?.commit(group, updates: updates, now: 1_000).admissions.map(\.summary)
             guard said == expected else {
                 Issue.record("seed \(seed), step \(step): said \(said ?? []), not \(expected)")
                 return

@@ -128,6 +128,6 @@ extension Admission {
 extension SQLiteStore {
     /// Submits one group and returns what was said, as short texts.
     func said(_ submissions: Submission..., updates: [JournalUpdate] = [], now: Int64 = 1_000) throws -> [String] {
-        try commit(submissions, updates: updates, now: now).map(\.summary)
+        try commit(submissions, updates: updates, now: now).admissions.map(\.summary)
     }
 }

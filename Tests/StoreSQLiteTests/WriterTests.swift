@@ -1,4 +1,5 @@
 import Journal
+import JournalThreads
 import Rollout
 import Synchronization
 import Testing
@@ -69,7 +70,7 @@ final class Collector<Item: Sendable>: Sendable {
         for index in 0..<4 {
             writer.submit(submission([("n", nil)], key: "k\(index % 3)")) { log.add($0.summary) }
         }
-        writer.start { group in log.add("admitted " + group.map { "\($0.0)" }.joined(separator: " ")) }
+        writer.start { group in log.add("admitted " + group.changes.map { "\($0.sequence)" }.joined(separator: " ")) }
         #expect(log.wait(for: 5) == ["admitted 1 2 3", "accepted 1", "accepted 2", "accepted 3", "running"])
         writer.close()
     }
@@ -101,7 +102,7 @@ final class Collector<Item: Sendable>: Sendable {
     }
 
     @Test func aFullDiskIsUnavailableAndUpdatesAreKeptForLater() async throws {
-        let journal = try SQLiteJournal(directory: directory.path)
+        let journal = try ThreadedJournal(sqlite: directory.path)
         let said = Collector<String>()
         journal.start { _ in }
         journal.submit(submission(key: "a")) { said.add($0.summary) }
@@ -123,7 +124,7 @@ final class Collector<Item: Sendable>: Sendable {
     }
 
     @Test func updatesAloneBecomeDurableByThemselvesAndCloseKeepsTheLast() throws {
-        let journal = try SQLiteJournal(directory: directory.path)
+        let journal = try ThreadedJournal(sqlite: directory.path)
         let said = Collector<String>()
         journal.start { _ in }
         for index in 1...3 { journal.submit(submission([("n\(index)", nil)])) { said.add($0.summary) } }
@@ -148,7 +149,7 @@ final class Collector<Item: Sendable>: Sendable {
 
     @Test func afterAReopenOnlyWhatIsOutstandingComesBack() async throws {
         try updatesAloneBecomeDurableByThemselvesAndCloseKeepsTheLast()
-        let journal = try SQLiteJournal(directory: directory.path)
+        let journal = try ThreadedJournal(sqlite: directory.path)
         journal.start { _ in }
         let found = Collector<[Sequence64]>()
         journal.outstanding(after: 0, limit: 10) { found.add((try? $0.get().map(\.sequence)) ?? [-1]) }
@@ -172,10 +173,10 @@ final class Collector<Item: Sendable>: Sendable {
     }
 
     @Test func manyThreadsAtOnceLoseNothing() throws {
-        let journal = try SQLiteJournal(directory: directory.path)
+        let journal = try ThreadedJournal(sqlite: directory.path)
         let said = Collector<Sequence64>()
         let entered = Collector<Sequence64>()
-        journal.start { group in for (sequence, _) in group { entered.add(sequence) } }
+        journal.start { group in for (sequence, _) in group.changes { entered.add(sequence) } }
         let threads = (0..<8).map { thread in
             Thread(name: "client") {
                 for index in 0..<100 {
@@ -203,8 +204,8 @@ final class Collector<Item: Sendable>: Sendable {
             _ = try store.said(submission(), submission(), now: 0)
             try store.apply([.accepted(1, new: .applied)], now: 0)
         }
-        let journal = try SQLiteJournal(
-            directory: directory.path,
+        let journal = try ThreadedJournal(
+            sqlite: directory.path,
             retention: Retention(rollbackWindowMilliseconds: 1, idempotencyMilliseconds: 1))
         let said = Collector<String>()
         journal.start { _ in }
@@ -234,7 +235,7 @@ final class Collector<Item: Sendable>: Sendable {
     }
 }
 
-extension SQLiteJournal {
+extension ThreadedJournal {
     /// Plays a full disk.
     func limit(toBytes bytes: Int64?) async throws(JournalError) {
         try await write { store throws(JournalError) in

@@ -2,6 +2,7 @@ import Configuration
 import FoundationEssentials
 import Gateway
 import Journal
+import JournalThreads
 import Rollout
 import StoreSQLite
 import Telemetry

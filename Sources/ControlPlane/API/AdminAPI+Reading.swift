@@ -2,6 +2,7 @@ import CLinux
 import Configuration
 import Gateway
 import Journal
+import JournalThreads
 import Rollout
 import StoreSQLite
 import Synchronization

@@ -3,7 +3,7 @@ import Configuration
 import Gateway
 import Journal
 import Rollout
-import StoreSQLite
+import JournalThreads
 
 extension AdminAPI {
     /// `GET reverse-sync`: how far the present run is, or how the last one ended.

@@ -3,6 +3,7 @@ import Configuration
 import FoundationEssentials
 import Gateway
 import Journal
+import JournalThreads
 import Rollout
 import Routing
 import StoreSQLite
@@ -14,7 +15,7 @@ import Telemetry
 final class AdminAPI: Sendable {
     let controller: RolloutController
     let dataPlane: DataPlane
-    let journal: SQLiteJournal
+    let journal: ThreadedJournal
     let health: JournalHealth
     let board: FigureBoard
     let tokens: AdminTokens
@@ -25,7 +26,7 @@ final class AdminAPI: Sendable {
     let isReady: @Sendable () -> Bool
 
     init(
-        controller: RolloutController, dataPlane: DataPlane, journal: SQLiteJournal, health: JournalHealth,
+        controller: RolloutController, dataPlane: DataPlane, journal: ThreadedJournal, health: JournalHealth,
         board: FigureBoard, tokens: AdminTokens, reverseSync: ReverseSync, wayBack: WayBack = .real,
         reload: @escaping @Sendable (ChangeOrigin) async -> ReloadOutcome, isReady: @escaping @Sendable () -> Bool
     ) {

@@ -1,6 +1,6 @@
 import Gateway
 import Journal
-import StoreSQLite
+import JournalThreads
 
 /// The journal as a run sees it: from a thread that may wait.
 extension ReverseSync {

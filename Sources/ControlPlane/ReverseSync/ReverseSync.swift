@@ -2,7 +2,7 @@ import CLinux
 package import Gateway
 import Journal
 import Rollout
-package import StoreSQLite
+package import JournalThreads
 import Synchronization
 
 /// Brings legacy, in order, what it lacks because it was not written for a while, and compares the backends afterwards
@@ -19,7 +19,7 @@ package final class ReverseSync: Sendable {
     }
 
     let dataPlane: DataPlane
-    let journal: SQLiteJournal
+    let journal: ThreadedJournal
     let controller: RolloutController
     let state = Mutex(State())
 
@@ -30,7 +30,7 @@ package final class ReverseSync: Sendable {
     /// Changes in one page of the journal.
     static let page = 500
 
-    package init(dataPlane: DataPlane, journal: SQLiteJournal, controller: RolloutController) {
+    package init(dataPlane: DataPlane, journal: ThreadedJournal, controller: RolloutController) {
         self.dataPlane = dataPlane
         self.journal = journal
         self.controller = controller

@@ -2,7 +2,7 @@ import CLinux
 import Gateway
 import Journal
 import Rollout
-import StoreSQLite
+import JournalThreads
 import Synchronization
 
 /// One run of a reverse sync, on a thread of its own: it may block.

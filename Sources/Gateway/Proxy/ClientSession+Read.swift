@@ -21,6 +21,7 @@ extension ClientSession {
                 return try await passThrough()
             }
         }
+        if request.waitsForLegacy { await legacyCatchesUp() }
         let side = request.decision.side
         let pool = worker.pool(side)
         let shadow = request.isShadowed && client.head.method.isShadowed ? worker.shadows.open(self, side) : nil

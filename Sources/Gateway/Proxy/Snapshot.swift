@@ -1,5 +1,6 @@
 package import Configuration
 import Comparison
+package import Journal
 package import Rollout
 import Routing
 
@@ -38,9 +39,13 @@ package struct RolloutView: Sendable, Equatable {
     /// False: legacy lacks what is written, so nobody who is on new may be sent there for any reason.
     package var legacyWrites: Bool
 
+    /// The sides that other gateways of the store may begin to read while writes of users who move are under way here: what is
+    /// left outstanding to them is announced before the client knows (`JournalCluster.announce`).
+    package var announces: SideSet
+
     package init(
         percentHundredths: Int, shadowHundredths: Int, dualWrite: Bool, generation: Int64, movedBackAt: UInt64,
-        legacyWrites: Bool = true
+        announces: SideSet = [], legacyWrites: Bool = true
     ) {
         self.percentHundredths = percentHundredths
         self.shadowHundredths = shadowHundredths
@@ -48,6 +53,7 @@ package struct RolloutView: Sendable, Equatable {
         self.generation = generation
         self.movedBackAt = movedBackAt
         self.legacyWrites = legacyWrites
+        self.announces = announces
     }
 }
 

@@ -249,8 +249,13 @@ extension ClientSession {
         // New may have taken what legacy refuses now; nobody but an operator can tell.
         write.legs[side.other].state = write.isUncertainOnNew ? .parked : .skipped
         if write.isUncertainOnNew { metrics.legParked(.new) }
-        leaveLanes(write)
-        let answer = isFinal ? StoredAnswer(of: upstream, servedBy: side, loop: loop) : nil
+        var answer = isFinal ? StoredAnswer(of: upstream, servedBy: side, loop: loop) : nil
+        answer?.isBodyOmitted = true
+        guard await keep(write, servedBy: side, answer) else {
+            dispose(upstream, pool)
+            return try await self.answer(.journalUnavailable)
+        }
+        answer?.isBodyOmitted = false
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
         try await tell(write, answer, capture, revisionAccepted: false, upstream, pool, reason)
@@ -273,13 +278,28 @@ extension ClientSession {
     /// The write was not accepted: both legs are over, its revision and its key are free again.
     private func abandon(_ write: inout AcceptedWrite) {
         for side in Side.allCases { write.legs[side].state = .skipped }
-        leaveLanes(write)
-        worker.coordinator.journal.post(
-            .answered(write.sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false))
+        let (coordinator, sequence) = (worker.coordinator, write.sequence)
+        let update = JournalUpdate.answered(
+            sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false)
+        coordinator.journal.post(update) { coordinator.leave(sequence) }
     }
 
-    private func leaveLanes(_ write: AcceptedWrite) {
-        for side in Side.allCases { worker.coordinator.leave(write.sequence, side) }
+    /// A write that was not accepted leaves its lanes when that is durable, and not before: after a crash it would be sent
+    /// again, and undo what later writes of its lanes have done. For the same reason the client hears of a refusal only then.
+    /// - Returns: false when it could not be made durable within the backend's time-out. The lanes are left later, then.
+    private func keep(_ write: AcceptedWrite, servedBy side: Side, _ answer: StoredAnswer?) async -> Bool {
+        let (coordinator, sequence, loop) = (worker.coordinator, write.sequence, loop)
+        let update = JournalUpdate.answered(
+            sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: false)
+        let limit = worker.pool(side).timeout
+        return await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
+            let once = Once(continuation)
+            coordinator.journal.post(update) {
+                coordinator.leave(sequence)
+                loop.execute { once.resume(true) }
+            }
+            loop.schedule(after: limit) { once.resume(false) }
+        }
     }
 
     /// Passes the answer on; the journal has it before the client has its last byte, so that a repeat that comes at once
@@ -311,7 +331,25 @@ extension ClientSession {
     }
 }
 
+/// A continuation that two may want to resume: the first one does. Confined to its loop.
+private final class Once: @unchecked Sendable {
+    private var continuation: UnsafeContinuation<Bool, Never>?
+
+    init(_ continuation: UnsafeContinuation<Bool, Never>) { self.continuation = continuation }
+
+    func resume(_ value: Bool) {
+        let waiting = continuation
+        continuation = nil
+        waiting?.resume(returning: value)
+    }
+}
+
 extension WriteCoordinator {
+    /// Neither leg will ever be sent.
+    func leave(_ sequence: Sequence64) {
+        for side in Side.allCases { leave(sequence, side) }
+    }
+
     /// Waits for the journal's word on a submission. Resumes on the caller's loop.
     func submit(_ submission: Submission) async -> Admission {
         await withUnsafeContinuation { continuation in

@@ -44,9 +44,9 @@ package final class WriteCoordinator: Sendable {
     // MARK: Order
 
     /// Enters changes into their lanes, in the order of acceptance; the journal's `onAdmitted`.
-    package func enter(_ admitted: [(Sequence64, Submission)]) {
+    package func enter(_ admitted: AdmittedGroup) {
         tables.withLock { tables in
-            for (sequence, submission) in admitted {
+            for (sequence, submission) in admitted.changes {
                 let keys = LaneKey.lanes(user: submission.user, records: submission.records.map(\.record))
                 tables.lanes.enter(sequence, keys: keys, sides: legacyGate.places(of: submission, sequence, keys))
             }

@@ -4,13 +4,13 @@ package import Journal
 ///
 /// Safe from any thread. Completions and hooks run on the journal thread.
 package final class JournalWriter: @unchecked Sendable {
-    // Everything below `monitor` is only touched inside `monitor.locked`; the store and `retained` only by the journal thread.
+    // Everything below `monitor` is only touched inside `monitor.locked`; the store and `core` only by the journal thread.
     /// nil once the journal is closed: the file and its lock are given back then, whoever still holds this object.
     private var store: (any JournalStore)?
     private let limits: JournalLimits
     private let onGroup: @Sendable (GroupReport) -> Void
     private let now: @Sendable () -> Int64
-    private var retained: [JournalUpdate] = []
+    private var core = GroupCommit()
     private var retryAt: UInt64 = 0
     private var pruneAt: UInt64 = 0
     private var roomAt: UInt64 = 0
@@ -23,8 +23,10 @@ package final class JournalWriter: @unchecked Sendable {
     private var sums = JournalFigures()
     private var postedUpdates: UInt64 = 0
     private var keptUpdates: UInt64 = 0
+    /// Who waits for which update, in order. As many as legs were refused and are not durable yet.
+    private var waiters: [(update: UInt64, kept: @Sendable () -> Void)] = []
     private var retention: Retention?
-    private var onAdmitted: @Sendable ([(Sequence64, Submission)]) -> Void = { _ in }
+    private var onAdmitted: @Sendable (AdmittedGroup) -> Void = { _ in }
 
     /// How often settled rows are looked through, in nanoseconds.
     private static let pruneInterval: UInt64 = 60_000_000_000
@@ -51,7 +53,7 @@ package final class JournalWriter: @unchecked Sendable {
     // MARK: From any thread
 
     /// Starts the thread. What was submitted before waits until then.
-    package func start(onAdmitted: @escaping @Sendable ([(Sequence64, Submission)]) -> Void) {
+    package func start(onAdmitted: @escaping @Sendable (AdmittedGroup) -> Void) {
         monitor.locked {
             precondition(thread == nil, "the journal was started twice")
             self.onAdmitted = onAdmitted
@@ -78,6 +80,18 @@ package final class JournalWriter: @unchecked Sendable {
             postedUpdates += 1
             if queue.updates.count == 1 || queue.updates.count == limits.groupUpdates { monitor.wakeAll() }
         }
+    }
+
+    package func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void) {
+        let isClosed = monitor.locked {
+            queue.append(update, at: monotonicNanoseconds(), isAwaited: true)
+            postedUpdates += 1
+            if thread == nil, isClosing { return true }
+            waiters.append((update: postedUpdates, kept: kept))
+            monitor.wakeAll()
+            return false
+        }
+        if isClosed { kept() }
     }
 
     /// Runs work on the journal thread, between two groups. It gets nil when the journal is closed before its turn.
@@ -139,6 +153,11 @@ package final class JournalWriter: @unchecked Sendable {
         let left = monitor.locked { queue.takeAll() }
         for write in left.writes { write.completion(.unavailable("the journal is closed")) }
         for work in left.works { work(nil) }
+        let waiting = monitor.locked {
+            defer { waiters = [] }
+            return waiters
+        }
+        for waiter in waiting { waiter.kept() }
         return monitor.locked { keptUpdates == postedUpdates }
     }
 }
@@ -149,7 +168,7 @@ extension JournalWriter {
     private func run() {
         guard let store else { return }
         while let group = nextGroup() {
-            if !group.writes.isEmpty || !group.updates.isEmpty || !retained.isEmpty { commit(group, to: store) }
+            if !group.writes.isEmpty || !group.updates.isEmpty || !core.retained.isEmpty { commit(group, to: store) }
             for work in group.works { work(store) }
             pruneWhenDue(store)
         }
@@ -160,10 +179,10 @@ extension JournalWriter {
         monitor.locked {
             while true {
                 let now = monotonicNanoseconds()
-                if isClosing, queue.isEmpty, retained.isEmpty || now >= closeDeadline { return nil }
+                if isClosing, queue.isEmpty, core.retained.isEmpty || now >= closeDeadline { return nil }
                 if queue.isUrgent || queue.updates.count >= limits.groupUpdates { return queue.take(limits) }
                 var deadline = retention == nil ? UInt64.max : pruneAt
-                if !retained.isEmpty {
+                if !core.retained.isEmpty {
                     deadline = min(deadline, retryAt)
                 } else if !queue.updates.isEmpty {
                     deadline =
@@ -176,40 +195,26 @@ extension JournalWriter {
     }
 
     private func commit(_ group: WriteQueue.Group, to store: any JournalStore) {
-        let updates = fold(retained.isEmpty ? group.updates : retained + group.updates)
         let begin = monotonicNanoseconds()
-        let outcome: Result<[Admission], JournalError>
-        do throws(JournalError) {
-            outcome = .success(try store.commit(group.writes.map(\.submission), updates: updates, now: now()))
-        } catch {
-            outcome = .failure(error)
-        }
+        let outcome = core.commit(group, to: store, now: now())
         let end = monotonicNanoseconds()
-        switch outcome {
-        case .success(let admissions):
-            retained = []
-            account(group, updates: updates.count, nanoseconds: end - begin, failure: nil)
-            deliver(admissions, to: group.writes)
+        switch outcome.result {
+        case .success(let committed):
+            account(group, updates: outcome.updates, nanoseconds: end - begin, failure: nil)
+            tellWaiters()
+            let admitted = GroupCommit.admitted(group, committed)
+            if !admitted.changes.isEmpty { onAdmitted(admitted) }
+            for (admission, write) in zip(committed.admissions, group.writes) { write.completion(admission) }
         case .failure(let error):
-            retained = updates
             retryAt = end + limits.retryMilliseconds * 1_000_000
             // At most every half second: a checkpoint on a disk that stays full is work for nothing.
             if error.kind == .full, end > roomAt {
                 roomAt = end + 500_000_000
                 store.makeRoom()
             }
-            account(group, updates: updates.count, nanoseconds: end - begin, failure: error)
+            account(group, updates: outcome.updates, nanoseconds: end - begin, failure: error)
             for write in group.writes { write.completion(.unavailable(error.message)) }
         }
-    }
-
-    private func deliver(_ admissions: [Admission], to writes: [WriteQueue.Write]) {
-        var admitted: [(Sequence64, Submission)] = []
-        for (admission, write) in zip(admissions, writes) {
-            if case .accepted(let sequence) = admission { admitted.append((sequence, write.submission)) }
-        }
-        if !admitted.isEmpty { onAdmitted(admitted) }
-        for (admission, write) in zip(admissions, writes) { write.completion(admission) }
     }
 
     private func account(_ group: WriteQueue.Group, updates: Int, nanoseconds: UInt64, failure: JournalError?) {
@@ -226,13 +231,23 @@ extension JournalWriter {
             } else {
                 sums.failedGroups += 1
             }
-            sums.retainedUpdates = retained.count
+            sums.retainedUpdates = core.retained.count
             return queue.writes.count
         }
         onGroup(
             GroupReport(
                 submissions: group.writes.count, updates: updates, commitNanoseconds: nanoseconds, queueDepth: depth,
                 failure: failure))
+    }
+
+    private func tellWaiters() {
+        let ready = monitor.locked { () -> [(update: UInt64, kept: @Sendable () -> Void)] in
+            guard let first = waiters.first, first.update <= keptUpdates else { return [] }
+            let count = waiters.prefix { $0.update <= keptUpdates }.count
+            defer { waiters.removeFirst(count) }
+            return Array(waiters.prefix(count))
+        }
+        for waiter in ready { waiter.kept() }
     }
 
     /// One small step of pruning between two groups. A failure is tried again at the next turn: pruning is never urgent.

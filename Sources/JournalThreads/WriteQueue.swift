@@ -1,40 +1,49 @@
-internal import Journal
+package import Journal
 internal import Rollout
 
 /// What waits for the journal thread. Guarded by the writer's monitor.
-struct WriteQueue {
-    struct Write {
-        var submission: Submission
-        var completion: @Sendable (Admission) -> Void
+package struct WriteQueue {
+    package struct Write {
+        package var submission: Submission
+        package var completion: @Sendable (Admission) -> Void
 
-        var bytes: Int {
+        package init(submission: Submission, completion: @escaping @Sendable (Admission) -> Void) {
+            self.submission = submission
+            self.completion = completion
+        }
+
+        package var bytes: Int {
             submission.body.count + submission.headerLines.count + submission.conditionalLines.count + 512
         }
     }
 
     /// What one transaction takes.
-    struct Group {
-        var writes: [Write] = []
-        var updates: [JournalUpdate] = []
-        var works: [Work] = []
-        var isEmpty: Bool { writes.isEmpty && updates.isEmpty && works.isEmpty }
+    package struct Group {
+        package var writes: [Write] = []
+        package var updates: [JournalUpdate] = []
+        package var works: [Work] = []
+        package var isEmpty: Bool { writes.isEmpty && updates.isEmpty && works.isEmpty }
     }
 
     /// Work between two groups; it gets nil when the journal was closed before its turn.
-    typealias Work = @Sendable ((any JournalStore)?) -> Void
+    package typealias Work = @Sendable ((any JournalStore)?) -> Void
 
-    private(set) var writes: [Write] = []
-    private(set) var updates: [JournalUpdate] = []
-    private(set) var works: [Work] = []
-    private(set) var bytes = 0
+    package init() {}
+
+    package private(set) var writes: [Write] = []
+    package private(set) var updates: [JournalUpdate] = []
+    package private(set) var works: [Work] = []
+    package private(set) var bytes = 0
+    /// Somebody waits for one of the updates.
+    private var isAwaited = false
     /// When the oldest of `updates` arrived, on the monotonic clock.
-    private(set) var updatesSince: UInt64 = 0
+    package private(set) var updatesSince: UInt64 = 0
 
-    var isEmpty: Bool { writes.isEmpty && updates.isEmpty && works.isEmpty }
-    var isUrgent: Bool { !writes.isEmpty || !works.isEmpty }
+    package var isEmpty: Bool { writes.isEmpty && updates.isEmpty && works.isEmpty }
+    package var isUrgent: Bool { !writes.isEmpty || !works.isEmpty || isAwaited }
 
     /// - Returns: false when the write does not fit.
-    mutating func append(_ write: Write, limits: JournalLimits) -> Bool {
+    package mutating func append(_ write: Write, limits: JournalLimits) -> Bool {
         guard writes.count < limits.queuedWrites, writes.isEmpty || bytes + write.bytes <= limits.queuedBytes else {
             return false
         }
@@ -43,22 +52,24 @@ struct WriteQueue {
         return true
     }
 
-    mutating func append(_ update: JournalUpdate, at now: UInt64) {
+    package mutating func append(_ update: JournalUpdate, at now: UInt64, isAwaited: Bool = false) {
+        if isAwaited { self.isAwaited = true }
         if updates.isEmpty { updatesSince = now }
         updates.append(update)
     }
 
-    mutating func append(_ work: @escaping Work) { works.append(work) }
+    package mutating func append(_ work: @escaping Work) { works.append(work) }
 
-    mutating func takeAll() -> Group {
+    package mutating func takeAll() -> Group {
         defer { self = WriteQueue() }
         return Group(writes: writes, updates: updates, works: works)
     }
 
     /// Takes the next group: all updates and works, and as many writes as fit.
-    mutating func take(_ limits: JournalLimits) -> Group {
+    package mutating func take(_ limits: JournalLimits) -> Group {
         var group = Group()
         swap(&group.updates, &updates)
+        isAwaited = false
         swap(&group.works, &works)
         var size = 0
         var count = 0
@@ -79,7 +90,7 @@ struct WriteQueue {
 
 /// Makes a list of updates as short as it can be: one per change or leg. What is posted about a leg after the answer goes into
 /// the answer, what was posted before it is known to the answer, and of several facts about one leg the last one counts.
-func fold(_ updates: [JournalUpdate]) -> [JournalUpdate] {
+package func fold(_ updates: [JournalUpdate]) -> [JournalUpdate] {
     struct Leg: Hashable {
         var sequence: Sequence64
         var side: Side?

@@ -2,12 +2,12 @@ internal import Glibc
 
 /// A lock with a condition, for the queues of the journal's threads. A plain pthread pair: the sections are short, but many
 /// threads meet here, and a priority-inheritance lock collapses under that.
-final class Monitor: @unchecked Sendable {
+package final class Monitor: @unchecked Sendable {
     // Allocated once, because a pthread object must never move.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-    init() {
+    package init() {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
@@ -24,30 +24,30 @@ final class Monitor: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    func locked<Value>(_ body: () -> Value) -> Value {
+    package func locked<Value>(_ body: () -> Value) -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body()
     }
 
     /// Waits to be woken; call it inside `locked`. May return early: test the condition again.
-    func wait() { pthread_cond_wait(condition, mutex) }
+    package func wait() { pthread_cond_wait(condition, mutex) }
 
     /// Waits to be woken, at most until a monotonic instant in nanoseconds; call it inside `locked`.
-    func wait(until deadline: UInt64) {
+    package func wait(until deadline: UInt64) {
         var instant = timespec(tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
         pthread_cond_timedwait(condition, mutex, &instant)
     }
 
-    func wakeAll() { pthread_cond_broadcast(condition) }
+    package func wakeAll() { pthread_cond_broadcast(condition) }
 }
 
 /// A thread that runs one closure and can be waited for.
-final class Thread: @unchecked Sendable {
+package final class Thread: @unchecked Sendable {
     private let handle: pthread_t
 
     /// - Parameter name: at most 15 bytes, as `top -H` shows it.
-    init(name: String, _ body: @escaping @Sendable () -> Void) {
+    package init(name: String, _ body: @escaping @Sendable () -> Void) {
         final class Box {
             let body: @Sendable () -> Void
             let name: String
@@ -82,5 +82,5 @@ final class Thread: @unchecked Sendable {
     }
 
     /// Waits for its end. Once.
-    func join() { pthread_join(handle, nil) }
+    package func join() { pthread_join(handle, nil) }
 }

@@ -1,0 +1,106 @@
+/// What a journal that several gateways share adds to one that a single gateway owns. Safe from any thread.
+///
+/// Every change belongs to the gateway that accepted it. A gateway proves that it lives by a *lease*, a row of the store that it
+/// renews about once a second; when the lease has run out, another gateway takes its changes over (leases: Gray and Cheriton,
+/// SOSP 1989). What a gateway whose lease was taken tries to keep is refused by the store, so that it can do no harm: the
+/// fence. Order per lane holds over all gateways, because the store tells with every accepted change which outstanding changes
+/// of others come before it (`CommittedGroup.foreign`), and when those are settled.
+package protocol JournalCluster: AnyObject, Sendable {
+    /// Joins: takes a lease and starts the threads. Blocks until the store has answered.
+    /// - Parameter events: called on the cluster's thread; they must only hand on.
+    func start(_ events: ClusterEvents) throws(JournalError)
+
+    /// Tells (`ClusterEvents.settled`) when legs of these changes, which belong to other gateways, are no longer outstanding.
+    func watch(_ sequences: [Sequence64])
+
+    /// Before a client may know of a write whose leg is outstanding to a side that any gateway may read for that user: makes
+    /// every gateway that lives look up what is outstanding (`ClusterEvents.foreign`). Several at once share one round.
+    /// - Parameter completion: called once, on the cluster's thread; false when the store could not be asked in time.
+    func announce(completion: @escaping @Sendable (Bool) -> Void)
+
+    /// This gateway knows the shared state of this version: its writes are announced accordingly from now on.
+    func acknowledge(_ version: Int64)
+
+    /// Whether every gateway that lives has acknowledged the version. Waits at most `timeoutMilliseconds`.
+    func isAcknowledged(_ version: Int64, timeoutMilliseconds: Int64) async -> Bool
+
+    /// Looks up what is outstanding at other gateways, now; the answer comes through `ClusterEvents.foreign`, before this returns.
+    /// - Returns: false when the store could not be asked.
+    func refreshForeign() async -> Bool
+
+    /// For status and metrics.
+    var state: ClusterState { get }
+
+    /// Gives the lease up and ends the threads. After the journal is closed. What is left outstanding goes to the others at once.
+    func leave()
+}
+
+/// What a gateway hears from its cluster.
+package struct ClusterEvents: Sendable {
+    /// The lease holds until this instant of the monotonic clock, in nanoseconds. Nothing may be delivered after it.
+    package var leaseRenewed: @Sendable (UInt64) -> Void
+    /// The lease was taken: whatever this gateway has under way belongs to others now. It joins anew by itself.
+    package var fenced: @Sendable () -> Void
+    /// Legs of other gateways' changes that no longer stand before any change.
+    package var settled: @Sendable ([(sequence: Sequence64, sides: SideSet)]) -> Void
+    /// Changes of a gateway that is gone, in the order of acceptance: this gateway delivers them from now on.
+    package var takenOver: @Sendable ([OutstandingChange]) -> Void
+    /// All that is outstanding at other gateways; replaces what was told before.
+    package var foreign: @Sendable (ForeignOutstanding) -> Void
+    /// Rollout or pins were changed by another gateway: they are to be read again.
+    package var stateChanged: @Sendable (_ version: Int64) -> Void
+
+    package init(
+        leaseRenewed: @escaping @Sendable (UInt64) -> Void, fenced: @escaping @Sendable () -> Void,
+        settled: @escaping @Sendable ([(sequence: Sequence64, sides: SideSet)]) -> Void,
+        takenOver: @escaping @Sendable ([OutstandingChange]) -> Void,
+        foreign: @escaping @Sendable (ForeignOutstanding) -> Void,
+        stateChanged: @escaping @Sendable (_ version: Int64) -> Void
+    ) {
+        self.leaseRenewed = leaseRenewed
+        self.fenced = fenced
+        self.settled = settled
+        self.takenOver = takenOver
+        self.foreign = foreign
+        self.stateChanged = stateChanged
+    }
+}
+
+/// Users with legs outstanding at other gateways, by side. `nil` stands for anonymous writes.
+package struct ForeignOutstanding: Sendable, Equatable {
+    package var legacy: Set<String?>
+    package var new: Set<String?>
+
+    package init(legacy: Set<String?> = [], new: Set<String?> = []) {
+        self.legacy = legacy
+        self.new = new
+    }
+}
+
+/// How a gateway stands with the others of its store.
+package struct ClusterState: Sendable, Equatable {
+    /// Gateways with a lease, this one included; as last seen.
+    package var members: Int
+    /// False while the store cannot be asked: what is known of the shared state may be old.
+    package var isConnected: Bool
+    /// When the store last answered, in milliseconds since 1970.
+    package var lastContactMilliseconds: Int64
+    /// Changes taken over from gateways that were gone, since the start.
+    package var takenOver: UInt64
+    /// How often this gateway was fenced, since the start.
+    package var fenced: UInt64
+    /// Announcements made, since the start.
+    package var announcements: UInt64
+
+    package init(
+        members: Int = 1, isConnected: Bool = true, lastContactMilliseconds: Int64 = 0, takenOver: UInt64 = 0,
+        fenced: UInt64 = 0, announcements: UInt64 = 0
+    ) {
+        self.members = members
+        self.isConnected = isConnected
+        self.lastContactMilliseconds = lastContactMilliseconds
+        self.takenOver = takenOver
+        self.fenced = fenced
+        self.announcements = announcements
+    }
+}

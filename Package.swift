@@ -91,7 +91,10 @@ let package = Package(
             ]),
         tests(
             "ControlPlaneTests",
-            ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout", "Telemetry"]),
+            [
+                "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout",
+                "Routing", "Telemetry", "CLinux",
+            ]),
         tests("CutoverCLITests", ["CutoverCLI", "ControlPlane", "HTTPClient"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),

@@ -122,15 +122,19 @@ extension RolloutController {
         let found: (last: Sequence64, seen: Sequence64)? = try? await findOutstanding(
             last: catchUp.last, seen: catchUp.seen)
         guard catchUp.rollback == rollback, catchUp.isAwaited else { return }
-        catchUp.isBeingLookedAt = false
-        guard let found else { return }
-        (catchUp.last, catchUp.seen) = (found.last, found.seen)
-        guard found.seen >= found.last else { return }
-        catchUp.isAwaited = false
-        catchUp.caughtUpAtMilliseconds = now
+        if let found { (catchUp.last, catchUp.seen) = (found.last, found.seen) }
+        guard let found, found.seen >= found.last else {
+            catchUp.isBeingLookedAt = false
+            return
+        }
+        // The event first: who is told must find it.
         await note(
             RolloutController.caughtUpAction, before: .object([("outstanding", .number("\(catchUp.legs)"))]),
             after: .object([("outstanding", 0)]), ChangeOrigin(actor: "gateway"))
+        guard catchUp.rollback == rollback, catchUp.isAwaited else { return }
+        catchUp.isAwaited = false
+        catchUp.isBeingLookedAt = false
+        catchUp.caughtUpAtMilliseconds = now
     }
 
     /// Walks on over what is outstanding, up to the first leg to legacy.

@@ -14,9 +14,10 @@ package struct HTTPRequest: Sendable {
     /// `User-Agent`, unless a header line says another.
     package var userAgent = "cutover"
 
-    package init(method: String = "GET", url: String) {
+    package init(method: String = "GET", url: String, body: [UInt8]? = nil) {
         self.method = method
         self.url = url
+        self.body = body
     }
 }
 

@@ -32,7 +32,8 @@ let package = Package(
         floor(
             "CutoverCLI",
             [
-                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding", "Comparison",
+                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding",
+                "Comparison",
                 "Rollout",
                 "Routing", "Journal", "Telemetry", "HTTPClient", "CLinux",
             ]),
@@ -42,7 +43,8 @@ let package = Package(
         floor(
             "ControlPlane",
             [
-                "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding", "HTTPClient", "Comparison", "Journal",
+                "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding", "HTTPClient",
+                "Comparison", "Journal",
                 "Rollout", "Routing", "Telemetry", "CLinux",
             ]),
         // Data plane

@@ -39,7 +39,8 @@ extension RolloutController {
         let behind = coordinator.backlog(.new).count
         if behind > 0 {
             reasons.append(
-                "\(behind) \(behind == 1 ? "write is" : "writes are") still on the way to new, and their users read legacy")
+                "\(behind) \(behind == 1 ? "write is" : "writes are") still on the way to new, and their users read legacy"
+            )
         }
         if coordinator.legacyGate.isClosed { reasons.append("a reverse sync still brings legacy what it lacks") }
         return reasons
@@ -114,7 +115,9 @@ extension RolloutController {
     /// Not the count in memory decides but the journal: a write that new was still deciding over when the rollback came has no
     /// leg to count yet.
     package func lookForCatchUp(now: Int64) async {
-        guard catchUp.isAwaited, !catchUp.isBeingLookedAt, let coordinator = dataPlane?.shared.coordinator else { return }
+        guard catchUp.isAwaited, !catchUp.isBeingLookedAt, let coordinator = dataPlane?.shared.coordinator else {
+            return
+        }
         catchUp.legs = max(catchUp.legs, coordinator.backlog(.legacy).count + coordinator.legacyGate.missing)
         if coordinator.legacyGate.isClosed || reverseSync?.isSending == true { return }
         catchUp.isBeingLookedAt = true

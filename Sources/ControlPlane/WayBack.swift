@@ -52,7 +52,8 @@ extension AdminAPI {
         let lag = oldestPendingSeconds().legacy
         if lag > limit {
             reasons.append(
-                "the way back is behind: the oldest write for legacy has waited \(Int64(lag)) s, at most \(decimal(limit)) s")
+                "the way back is behind: the oldest write for legacy has waited \(Int64(lag)) s, at most \(decimal(limit)) s"
+            )
         }
         if dataPlane.shared.coordinator.legacyGate.isClosed {
             reasons.append("the way back is behind: a reverse sync still brings legacy what it lacks")

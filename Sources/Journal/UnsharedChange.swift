@@ -14,7 +14,8 @@ package struct UnsharedChange: Sendable, Equatable {
     package var legs: Legs
 
     package init(
-        sequence: Sequence64, acceptedMilliseconds: Int64, user: String?, records: [String], isAnswered: Bool, legs: Legs
+        sequence: Sequence64, acceptedMilliseconds: Int64, user: String?, records: [String], isAnswered: Bool,
+        legs: Legs
     ) {
         self.sequence = sequence
         self.acceptedMilliseconds = acceptedMilliseconds

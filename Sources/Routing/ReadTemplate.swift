@@ -12,7 +12,9 @@ package struct ReadTemplate: Sendable, Equatable {
     /// Parses a template; nil when it does not begin with `/`, has braces that are neither `{record}` nor `{user}`, or holds
     /// white space, controls, a fragment or characters outside ASCII.
     package init?(_ text: String) {
-        guard text.utf8.first == 0x2f, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != 0x23 }) else { return nil }
+        guard text.utf8.first == 0x2f, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != 0x23 }) else {
+            return nil
+        }
         var parts: [Part] = []
         var rest = text[...]
         while let brace = rest.firstIndex(where: { $0 == "{" || $0 == "}" }) {

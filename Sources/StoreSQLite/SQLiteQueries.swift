@@ -25,6 +25,7 @@ package final class SQLiteQueries {
     private let parkedRowsPage: Statement
     private let parkedPage: Statement
     private let unsharedPage: Statement
+    private let skippedPage: Statement
     private let counts: Statement
     private let rollout: Statement
     private let eventsPage: Statement
@@ -63,13 +64,17 @@ package final class SQLiteQueries {
             SELECT sequence FROM change INDEXED BY change_parked
             WHERE \(Schema.parked) AND sequence > ? ORDER BY sequence LIMIT ?
             """)
-        unsharedPage = try Statement(
-            connection,
-            """
-            SELECT sequence, accepted_at, user, record, record_count, is_answered, \(Self.legs)
-            FROM change INDEXED BY change_unshared
-            WHERE \(Schema.unshared) AND sequence > ? ORDER BY sequence LIMIT ?
-            """)
+        func unshared(_ index: String, _ condition: String) throws(JournalError) -> Statement {
+            try Statement(
+                connection,
+                """
+                SELECT sequence, accepted_at, user, record, record_count, is_answered, \(Self.legs)
+                FROM change INDEXED BY \(index)
+                WHERE \(condition) AND sequence > ? ORDER BY sequence LIMIT ?
+                """)
+        }
+        unsharedPage = try unshared("change_unshared", Schema.unshared)
+        skippedPage = try unshared("change_skipped", Schema.skipped)
         counts = try Statement(
             connection,
             """
@@ -154,8 +159,11 @@ package final class SQLiteQueries {
         try Self.all(parkedPage.bind(sequence).bind(limit)) { row throws(JournalError) in row.integer(0) }
     }
 
-    func unshared(after sequence: Sequence64, limit: Int) throws(JournalError) -> [UnsharedChange] {
-        try Self.all(unsharedPage.bind(sequence).bind(limit)) { row throws(JournalError) in
+    func unshared(
+        after sequence: Sequence64, skippedOnly: Bool, limit: Int
+    ) throws(JournalError) -> [UnsharedChange] {
+        let page = skippedOnly ? skippedPage : unsharedPage
+        return try Self.all(page.bind(sequence).bind(limit)) { row throws(JournalError) in
             var records = row.textOrNil(3).map { [$0] } ?? []
             if row.integer(4) > 1 { records += try readBatchRecords(row.integer(0)).map(\.record) }
             return UnsharedChange(

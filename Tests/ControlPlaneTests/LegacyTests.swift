@@ -49,7 +49,8 @@ private struct Site {
                 let legs = Legs(legacy: LegStatus(.skipped), new: LegStatus(.applied))
                 let answer = StoredAnswer(status: 200, headerLines: [], body: [], servedBy: .new)
                 try store.apply(
-                    [.answered(sequence, servedBy: .new, legs: legs, answer: answer, revisionAccepted: true)], now: 1_000)
+                    [.answered(sequence, servedBy: .new, legs: legs, answer: answer, revisionAccepted: true)],
+                    now: 1_000)
             }
         }
     }
@@ -124,7 +125,9 @@ struct LegacyTests {
         #expect(!site.dataPlane.shared.coordinator.legacyGate.isClosed && site.sync.report.phase == .idle)
         let change = await site.house.done(.rollback(to: nil))
         #expect(change?.warnings.first?.contains("lacks 3 changes") == true)
-        try await site.eventually("everything is in the lanes") { !site.dataPlane.shared.coordinator.legacyGate.isClosed }
+        try await site.eventually("everything is in the lanes") {
+            !site.dataPlane.shared.coordinator.legacyGate.isClosed
+        }
         #expect(site.dataPlane.shared.coordinator.backlog(.legacy).count == 3)
         // Nobody answers there: it is not caught up, and the run goes on.
         await site.house.controller.tick(now: 5)
@@ -167,7 +170,8 @@ struct RecordReaderTests {
         return RecordReader(settings: settings)
     }
 
-    private func write(_ method: String, _ target: String, records: [String] = [], user: String? = "u 1") -> Submission {
+    private func write(_ method: String, _ target: String, records: [String] = [], user: String? = "u 1") -> Submission
+    {
         Submission(
             user: user, records: records.map { RecordRevision(record: $0, revision: nil, payloadHash: "") },
             idempotencyKey: nil, outgoingKey: "k", fingerprint: "", method: method, target: target, headerLines: [],

@@ -4,7 +4,8 @@ import Testing
 @testable import CutoverCLI
 
 private let rolledBack = answer(
-    #"{"before":{"percent":100,"stage":"full"},"after":{"percent":0,"stage":"dual-write"},"warnings":[],"generation":9}"#)
+    #"{"before":{"percent":100,"stage":"full"},"after":{"percent":0,"stage":"dual-write"},"warnings":[],"generation":9}"#
+)
 
 private func status(
     pending: Int, missing: Int = 0, at: String? = nil, legs: Int = 0, catchingUp: Bool = true
@@ -53,7 +54,8 @@ struct RollbackReportTests {
             ])
         #expect(played.run("rollback", "--json") == 0)
         #expect(played.output.split(separator: "\n").count == 1)
-        #expect(played.output.hasSuffix(#""generation":9,"caught_up_at":"2026-11-30T14:02:05Z","outstanding":0}"# + "\n"))
+        #expect(
+            played.output.hasSuffix(#""generation":9,"caught_up_at":"2026-11-30T14:02:05Z","outstanding":0}"# + "\n"))
     }
 
     @Test func aGatewayThatIsAwayForAMomentIsWaitedFor() {
@@ -87,10 +89,12 @@ private func report(
     _ phase: String, run: Int = 1, automatic: Bool = false, done: Int = 0, _ more: String = ""
 ) -> Result<HTTPAnswer, HTTPFailure> {
     answer(
-        "{\"run\":\(run),\"phase\":\"\(phase)\",\"automatic\":\(automatic),\"total\":40,\"done\":\(done),\"rate\":20.0\(more)}")
+        "{\"run\":\(run),\"phase\":\"\(phase)\",\"automatic\":\(automatic),\"total\":40,\"done\":\(done),\"rate\":20.0\(more)}"
+    )
 }
 
-private let equal = #","clean":true,"verification":{"records":3,"equal":3,"different":0,"unverifiable":0,"in_flight":0}"#
+private let equal =
+    #","clean":true,"verification":{"records":3,"equal":3,"different":0,"unverifiable":0,"in_flight":0}"#
 
 struct ReverseSyncTests {
     @Test func itFollowsARunToItsEnd() {
@@ -120,14 +124,20 @@ struct ReverseSyncTests {
             #","clean":false,"parked":2,"parked_seqs":[5,9],"#
             + #""verification":{"records":2,"equal":1,"different":1,"unverifiable":0,"in_flight":4},"#
             + #""differences":[{"seq":7,"target":"/records/a\u001b[0m","paths":["/x","/y"],"legacy":{"status":200},"new":{"status":200}}]"#
-        let played = PlayedSurroundings(answers: [report("idle", run: 0), report("counting"), report("done", done: 40, found)])
+        let played = PlayedSurroundings(answers: [
+            report("idle", run: 0), report("counting"), report("done", done: 40, found),
+        ])
         #expect(played.run("reverse-sync") == 1)
         #expect(played.output.contains("legacy refused 2 changes: 5, 9 (cutover journal --parked)"))
         #expect(played.output.contains("1 different, 0 unverifiable, 4 in flight"))
         #expect(played.output.contains("/x /y") && !played.output.contains("\u{1B}"))
-        let machine = PlayedSurroundings(answers: [report("idle", run: 0), report("counting"), report("done", done: 40, found)])
+        let machine = PlayedSurroundings(answers: [
+            report("idle", run: 0), report("counting"), report("done", done: 40, found),
+        ])
         #expect(machine.run("reverse-sync", "--json") == 1)
-        #expect(machine.output.hasPrefix("{\"run\":1,\"phase\":\"done\"") && machine.output.split(separator: "\n").count == 1)
+        #expect(
+            machine.output.hasPrefix("{\"run\":1,\"phase\":\"done\"")
+                && machine.output.split(separator: "\n").count == 1)
     }
 
     @Test func oneThatRunsIsFollowedAndItsOwnComparisonComesAfterwards() {
@@ -139,16 +149,18 @@ struct ReverseSyncTests {
         let automatic = PlayedSurroundings(
             pauses: 9,
             answers: [
-                report("sending", run: 4, automatic: true), report("done", run: 4, automatic: true), report("counting", run: 5),
+                report("sending", run: 4, automatic: true), report("done", run: 4, automatic: true),
+                report("counting", run: 5),
                 report("done", run: 5, equal),
             ])
         #expect(automatic.run("reverse-sync") == 0)
-        #expect(automatic.output == """
-            a reverse sync is under way
-            legacy lacked nothing
-            3 records compared: 3 equal, 0 different, 0 unverifiable
+        #expect(
+            automatic.output == """
+                a reverse sync is under way
+                legacy lacked nothing
+                3 records compared: 3 equal, 0 different, 0 unverifiable
 
-            """)
+                """)
     }
 
     @Test func aGatewayThatWasStartedAnewIsToldFromTheOneThatWasAsked() {
@@ -178,7 +190,8 @@ struct ReverseSyncTests {
     }
 
     @Test func stopAndResumeSayWhatChanged() {
-        let stopped = answer(#"{"before":{"legacy_writes":true},"after":{"legacy_writes":false,"legacy_unwritten_since":"x"}}"#)
+        let stopped = answer(
+            #"{"before":{"legacy_writes":true},"after":{"legacy_writes":false,"legacy_unwritten_since":"x"}}"#)
         let played = PlayedSurroundings(answers: [stopped])
         #expect(played.run("stop-legacy", "--reason", "done") == 0)
         #expect(played.output == "legacy writes yes → no\n")
@@ -189,7 +202,8 @@ struct ReverseSyncTests {
     }
 
     @Test func statusSaysThatLegacyIsNotWritten() {
-        let ended = #"{"rollout":{"legacy_writes":false,"legacy_unwritten_since":"2026-11-30T14:00:00Z","dual_write":true}}"#
+        let ended =
+            #"{"rollout":{"legacy_writes":false,"legacy_unwritten_since":"2026-11-30T14:00:00Z","dual_write":true}}"#
         let played = PlayedSurroundings(answers: [answer(ended)])
         #expect(played.run("status") == 0)
         #expect(played.output.contains("writes   to new only: legacy is not written since 14:00 UTC\n"))

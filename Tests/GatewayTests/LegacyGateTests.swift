@@ -85,5 +85,7 @@ private func lanes(_ record: String, user: String? = "anna") -> [LaneKey] {
     coordinator.legacyGate.lift()
     withUser("anna") { #expect(coordinator.hasOutstanding($0, .legacy) && !coordinator.hasOutstanding($0, .new)) }
     withUser("bert") { #expect(!coordinator.hasOutstanding($0)) }
-    #expect(coordinator.isAwaited(user: "anna") && !coordinator.isAwaited(user: "bert") && !coordinator.isAwaited(user: nil))
+    #expect(
+        coordinator.isAwaited(user: "anna") && !coordinator.isAwaited(user: "bert") && !coordinator.isAwaited(user: nil)
+    )
 }

@@ -72,7 +72,8 @@ def test_json_is_one_object_at_the_end(make_gateway, legacy_store, new_store):
 def test_ctrl_c_leaves_the_rollback_in_force(make_gateway, legacy_store, new_store):
     gateway, opened = behind(make_gateway, legacy_store, new_store)
     command = subprocess.Popen(
-        [BINARY, "rollback", "--admin", gateway.admin_url, "--data", str(gateway.data)], stdout=subprocess.PIPE, text=True,
+        [BINARY, "rollback", "--admin", gateway.admin_url, "--data", str(gateway.data)],
+        stdout=subprocess.PIPE, text=True,
         # Where the tests themselves run in the background, the signal would be ignored.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     first = [command.stdout.readline(), command.stdout.readline()]

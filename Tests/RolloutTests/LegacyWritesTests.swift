@@ -81,7 +81,8 @@ func aRollbackWritesLegacyAgain(_ command: RolloutCommand) {
     }
     let resumed = state(after: toTheEnd, .stopLegacy, .resumeLegacy(force: false))
     #expect(resumed.legacyWrites && resumed.percentHundredths == 10_000 && resumed.condition == .complete)
-    #expect(state(after: toTheEnd, .stopLegacy, .resumeLegacy(force: false), .setPercent(hundredths: 5000)).legacyWrites)
+    #expect(
+        state(after: toTheEnd, .stopLegacy, .resumeLegacy(force: false), .setPercent(hundredths: 5000)).legacyWrites)
 }
 
 @Test func whatLegacyLacksHoldsItsReturnUntilItIsForced() {

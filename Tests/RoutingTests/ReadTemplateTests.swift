@@ -12,7 +12,9 @@ import Testing
     #expect(!whole.namesRecord && whole.target(record: nil, user: nil) == "/settings")
 }
 
-@Test(arguments: ["", "records/{record}", "/{id}", "/{record", "/record}", "/a b", "/a#b", "/{{record}}", "/ü", "/a\r\nX: y"])
+@Test(arguments: [
+    "", "records/{record}", "/{id}", "/{record", "/record}", "/a b", "/a#b", "/{{record}}", "/ü", "/a\r\nX: y",
+])
 func whatIsNoTargetIsNoTemplate(_ text: String) {
     #expect(ReadTemplate(text) == nil)
 }
@@ -23,7 +25,8 @@ func whatIsEncodedIsDecodedToTheSame(_ text: String) {
     var decoded = [UInt8](repeating: 0, count: max(1, encoded.count))
     let count = encoded.withUnsafeBufferPointer { input in
         decoded.withUnsafeMutableBufferPointer { output in
-            PercentCoding.decode(input.baseAddress ?? UnsafePointer(output.baseAddress!), input.count, into: output.baseAddress!)
+            PercentCoding.decode(
+                input.baseAddress ?? UnsafePointer(output.baseAddress!), input.count, into: output.baseAddress!)
         }
     }
     #expect(String(decoding: decoded.prefix(count), as: UTF8.self) == text)

@@ -166,9 +166,9 @@ import Testing
         _ = try store.said(submission(side: .new, dualWrite: false), now: 0)
         try store.apply([.acceptedByNew(1)], now: 0)
         #expect(try store.prune(window, now: 9_999).deletedChanges == 0)
-        #expect(try store.unshared(after: 0, limit: 9).map(\.isMissing) == [true])
+        #expect(try store.unshared(after: 0, skippedOnly: false, limit: 9).map(\.isMissing) == [true])
         #expect(try store.prune(window, now: 10_001).deletedChanges == 1)
-        #expect(try store.unshared(after: 0, limit: 9).isEmpty)
+        #expect(try store.unshared(after: 0, skippedOnly: false, limit: 9).isEmpty)
     }
 
     @Test func onlyWhatNewTookWhileLegacyWasNotWrittenIsMissingThere() throws {
@@ -185,17 +185,19 @@ import Testing
         failed.new.state = .skipped
         try store.apply(
             [
-                .acceptedByNew(1), .answered(2, servedBy: .new, legs: refused, answer: answer(422), revisionAccepted: false),
+                .acceptedByNew(1),
+                .answered(2, servedBy: .new, legs: refused, answer: answer(422), revisionAccepted: false),
                 .answered(3, servedBy: nil, legs: failed, answer: nil, revisionAccepted: false), .acceptedByNew(5),
                 .leg(5, .legacy, LegStatus(.pending)),
             ], now: 2)
-        let found = try store.unshared(after: 0, limit: 9)
+        let found = try store.unshared(after: 0, skippedOnly: false, limit: 9)
         #expect(found.map(\.sequence) == [1, 2, 3, 4, 5])
         #expect(found.map(\.isMissing) == [true, false, false, false, false])
         #expect(found.map(\.wasAccepted) == [true, false, false, false, true])
         #expect(found.map(\.isAnswered) == [true, true, true, false, true])
+        #expect(try store.unshared(after: 0, skippedOnly: true, limit: 9).map(\.sequence) == [1, 2, 3, 4])
         #expect(found[3].records == ["a", "b"] && found[3].user == "anna" && found[4].user == nil)
-        #expect(try store.unshared(after: 1, limit: 2).map(\.sequence) == [2, 3])
+        #expect(try store.unshared(after: 1, skippedOnly: false, limit: 2).map(\.sequence) == [2, 3])
     }
 
     @Test func pruningGoesInStepsAndStartsOver() throws {
@@ -215,7 +217,7 @@ import Testing
         let store = try SQLiteStore(directory: directory.path)
         let indexes = [
             (Schema.outstanding, "change_outstanding"), (Schema.parked, "change_parked"),
-            (Schema.unshared, "change_unshared"),
+            (Schema.unshared, "change_unshared"), (Schema.skipped, "change_skipped"),
         ]
         for (condition, index) in indexes {
             let plan = try Statement(

@@ -117,7 +117,9 @@ extension AdminAPI {
     func rollout() async -> ServiceResponse {
         let picture = await controller.picture
         let keepEnds = await controller.keepEndsMilliseconds
-        guard case .object(var members) = rolloutJSON(picture.state, keepEndsMilliseconds: keepEnds) else { return problem(503, "no state") }
+        guard case .object(var members) = rolloutJSON(picture.state, keepEndsMilliseconds: keepEnds) else {
+            return problem(503, "no state")
+        }
         let stages = (picture.settings.plan?.stages ?? []).map { stage in
             JSONValue.object([
                 ("name", .string(stage.name)), ("percent", .number(Percent.text(hundredths: stage.percentHundredths))),
@@ -277,6 +279,8 @@ extension AdminAPI {
             new: UInt64(dataPlane.shared.coordinator.backlog(.new).count))
         gauges.journalOldestPendingSeconds = lag
         gauges.journalParked = UInt64(parked)
+        gauges.legacyWritten = picture.state.legacyWrites
+        gauges.legacyMissing = UInt64(dataPlane.shared.coordinator.legacyGate.missing)
         gauges.journalQueue = UInt64(journalFigures.queueDepth)
         gauges.journalWritable = health.isWritable.load(ordering: .relaxed)
         gauges.rolloutPercent = Double(picture.state.percentHundredths) / 100

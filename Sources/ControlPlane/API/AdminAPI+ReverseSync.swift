@@ -41,7 +41,8 @@ extension AdminAPI {
         }
         if missing.olderCount > 0 {
             // Newer changes of a record must not get to legacy before older ones: they would be overwritten later.
-            let older = "\(missing.olderCount) older \(missing.olderCount == 1 ? "change is" : "changes are") missing, too, "
+            let older =
+                "\(missing.olderCount) older \(missing.olderCount == 1 ? "change is" : "changes are") missing, too, "
                 + "and newer ones must not overtake them: leave `since` out, or make it longer"
             return problem(409, older, reasons: [older])
         }

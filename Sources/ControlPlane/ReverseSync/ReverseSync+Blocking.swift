@@ -25,8 +25,13 @@ extension ReverseSync {
         return try result.get()
     }
 
-    func unshared(after sequence: Sequence64, limit: Int = ReverseSync.page) throws(JournalError) -> [UnsharedChange] {
-        try read { reader throws(JournalError) in try reader.unshared(after: sequence, limit: limit) }
+    /// - Parameter skippedOnly: see `JournalReading.unshared`.
+    func unshared(
+        after sequence: Sequence64, skippedOnly: Bool, limit: Int = ReverseSync.page
+    ) throws(JournalError) -> [UnsharedChange] {
+        try read { reader throws(JournalError) in
+            try reader.unshared(after: sequence, skippedOnly: skippedOnly, limit: limit)
+        }
     }
 
     func load(_ sequence: Sequence64) throws(JournalError) -> StoredChange? {

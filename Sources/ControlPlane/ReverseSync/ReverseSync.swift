@@ -75,8 +75,12 @@ package final class ReverseSync: Sendable {
     /// Before anybody connects: what was under way when the gateway died goes on.
     package func resume() async {
         guard await controller.state.legacyWrites else { return }
-        let first = try? await journal.read { reader throws(JournalError) in try reader.unshared(after: 0, limit: 1) }
-        guard first?.isEmpty == false else { return }
+        // A page that says nothing is missing decides nothing: there may be more.
+        let first = try? await journal.read { reader throws(JournalError) in
+            try reader.unshared(after: 0, skippedOnly: true, limit: ReverseSync.page)
+        }
+        guard let first, first.count == ReverseSync.page || first.contains(where: { $0.isMissing || !$0.isAnswered })
+        else { return }
         dataPlane.shared.coordinator.legacyGate.close()
         legacyIsWrittenAgain()
     }
@@ -139,7 +143,7 @@ package final class ReverseSync: Sendable {
             while true {
                 let after = last
                 let page = try await journal.read { reader throws(JournalError) in
-                    try reader.unshared(after: after, limit: ReverseSync.page)
+                    try reader.unshared(after: after, skippedOnly: true, limit: ReverseSync.page)
                 }
                 for change in page where change.isMissing {
                     guard change.acceptedMilliseconds >= since ?? .min else {

@@ -12,7 +12,8 @@ extension ReverseSyncReport {
         return .object([
             ("run", .number("\(run)")), ("phase", .string(phase.rawValue)), ("automatic", .bool(isAutomatic)),
             ("since", instant(sinceMilliseconds)),
-            ("started_at", phase == .idle ? .null : instant(startedMilliseconds)), ("ended_at", instant(endedMilliseconds)),
+            ("started_at", phase == .idle ? .null : instant(startedMilliseconds)),
+            ("ended_at", instant(endedMilliseconds)),
             ("total", .number("\(total)")), ("done", .number("\(done)")), ("rate", ControlPlane.number(rate(now: now))),
             ("seconds_left", ControlPlane.number(secondsLeft(now: now))),
             ("parked", .number("\(parkedCount)")), ("parked_seqs", .array(parked.map { .number("\($0)") })),

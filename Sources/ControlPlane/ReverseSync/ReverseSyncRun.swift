@@ -69,8 +69,7 @@ final class ReverseSyncRun {
             return last
         }
         var total = 0
-        try forEach { change throws(JournalError) in
-            guard change.legs.legacy.state == .skipped else { return }
+        try forEach(skippedOnly: true) { change throws(JournalError) in
             if isGated { gate.add(user: change.user, records: change.records) }
             if change.isMissing, isWanted(change) { total += 1 }
         }
@@ -87,10 +86,12 @@ final class ReverseSyncRun {
     }
 
     /// Every change up to `last` that was accepted while legacy was not written.
-    private func forEach(_ body: (UnsharedChange) throws(JournalError) -> Void) throws(JournalError) {
+    private func forEach(
+        skippedOnly: Bool, _ body: (UnsharedChange) throws(JournalError) -> Void
+    ) throws(JournalError) {
         var cursor: Sequence64 = 0
         while !isStopping {
-            let page = try sync.unshared(after: cursor)
+            let page = try sync.unshared(after: cursor, skippedOnly: skippedOnly)
             for change in page {
                 guard change.sequence <= last else { return }
                 try body(change)
@@ -108,12 +109,12 @@ final class ReverseSyncRun {
         if isGated { try sync.waitForSubmissions() }
         var cursor: Sequence64 = 0
         while !isStopping {
-            let page = try sync.unshared(after: cursor)
+            let page = try sync.unshared(after: cursor, skippedOnly: true)
             for change in page {
                 if isStopping { return }
                 guard isGated || change.sequence <= last else { return }
                 cursor = change.sequence
-                if change.legs.legacy.state == .skipped { try putBack(change) }
+                try putBack(change)
             }
             if page.count < ReverseSync.page {
                 // Gated: once more, until a page is empty.
@@ -128,7 +129,7 @@ final class ReverseSyncRun {
         while !change.isAnswered {
             if isStopping { return }
             usleep(10_000)
-            guard let now = try sync.unshared(after: change.sequence - 1, limit: 1).first,
+            guard let now = try sync.unshared(after: change.sequence - 1, skippedOnly: true, limit: 1).first,
                 now.sequence == change.sequence
             else { break }
             change = now
@@ -209,7 +210,7 @@ final class ReverseSyncRun {
             if parked.count < ReverseSyncReport.listedMax { parked.append(sequence) }
         }
         // What cannot be read now is in `journal --parked` all the same.
-        try? forEach { change throws(JournalError) in
+        try? forEach(skippedOnly: false) { change throws(JournalError) in
             if change.legs.legacy.state == .parked, isWanted(change) { look(change.sequence) }
         }
         for sequence in replayed {

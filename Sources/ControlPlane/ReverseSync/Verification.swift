@@ -99,7 +99,7 @@ struct Verification {
     private func newerLanes() -> Set<LaneKey> {
         var lanes: Set<LaneKey> = []
         var cursor = last
-        while lanes.count < Verification.recordsMax, let page = try? sync.unshared(after: cursor),
+        while lanes.count < Verification.recordsMax, let page = try? sync.unshared(after: cursor, skippedOnly: false),
             let newest = page.last?.sequence
         {
             for change in page { lanes.formUnion(LaneKey.lanes(user: change.user, records: change.records)) }
@@ -111,7 +111,9 @@ struct Verification {
     /// Every change that new took while legacy was not written, and every parked one that was sent again.
     private func forEachTouched(_ body: (StoredChange) -> Void) {
         var cursor: Sequence64 = 0
-        while !isStopping, let page = try? sync.unshared(after: cursor), let newest = page.last?.sequence {
+        while !isStopping, let page = try? sync.unshared(after: cursor, skippedOnly: false),
+            let newest = page.last?.sequence
+        {
             for change in page where change.sequence <= last && change.wasAccepted {
                 guard change.acceptedMilliseconds >= order.sinceMilliseconds ?? .min, !isStopping,
                     let stored = try? sync.load(change.sequence)

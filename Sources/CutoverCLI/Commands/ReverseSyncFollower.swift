@@ -66,7 +66,8 @@ struct ReverseSyncFollower {
             let seqs = (report.parkedSeqs ?? []).prefix(10).map(String.init).joined(separator: ", ")
             let more = parked > 10 ? ", …" : ""
             console.print(
-                console.coloured("legacy refused \(changesText(parked)): \(seqs)\(more) (cutover journal --parked)", .red))
+                console.coloured(
+                    "legacy refused \(changesText(parked)): \(seqs)\(more) (cutover journal --parked)", .red))
         }
         if let found = report.verification {
             let records = found.records ?? 0
@@ -77,14 +78,17 @@ struct ReverseSyncFollower {
                     + ((found.inFlight ?? 0) > 0 ? ", \(grouped(found.inFlight ?? 0)) in flight" : ""))
         }
         if let differences = report.differences, !differences.isEmpty {
-            var table = Table([("seq", .right), ("legacy", .right), ("new", .right), ("target", .left), ("paths", .left)])
+            var table = Table([
+                ("seq", .right), ("legacy", .right), ("new", .right), ("target", .left), ("paths", .left),
+            ])
             for difference in differences {
                 table.rows.append([
                     Cell(difference.seq.map(String.init) ?? noValue),
                     Cell(difference.legacy?.status.map(String.init) ?? noValue),
                     Cell(difference.new?.status.map(String.init) ?? noValue),
                     Cell(printable(difference.target ?? noValue)),
-                    Cell((difference.paths ?? []).map { $0.isEmpty ? "(whole)" : printable($0) }.joined(separator: " ")),
+                    Cell(
+                        (difference.paths ?? []).map { $0.isEmpty ? "(whole)" : printable($0) }.joined(separator: " ")),
                 ])
             }
             console.print(table.lines(console).joined(separator: "\n"))

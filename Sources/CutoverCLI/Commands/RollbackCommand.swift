@@ -1,5 +1,4 @@
 import ControlPlane
-import FoundationEssentials
 
 let rollbackCommand = Command(
     "rollback", "Send everybody back to legacy, or go to a named stage",
@@ -76,8 +75,10 @@ private func legsText(_ count: Int) -> String { count == 1 ? "1 leg" : "\(groupe
 
 /// The change's answer as one object that also says how legacy caught up.
 private func withCatchUp(_ answer: APIAnswer, _ caughtUp: CaughtUp) -> String {
-    guard case .object(var members)? = try? answer.decode(JSONValue.self) else { return answer.text }
-    members.append(("caught_up_at", caughtUp.at.map { .string($0) } ?? .null))
-    members.append(("outstanding", caughtUp.outstanding.map { .number("\($0)") } ?? .null))
-    return JSONValue.object(members).text
+    // As text: a decoded object would lose the order of its members.
+    let text = trimmed(answer.text)
+    guard text.hasPrefix("{"), text.hasSuffix("}"), text.count > 2 else { return answer.text }
+    let at = caughtUp.at.map { JSONValue.string($0) } ?? .null
+    let outstanding = caughtUp.outstanding.map { JSONValue.number("\($0)") } ?? .null
+    return text.dropLast() + ",\"caught_up_at\":\(at.text),\"outstanding\":\(outstanding.text)}"
 }

@@ -67,7 +67,10 @@ struct StatusText {
     /// After a rollback, and while legacy is given what it lacks.
     private var catchUpLines: [String] {
         if let missing = report.journal?.missing?["legacy"], missing > 0 {
-            return [label("legacy") + console.coloured("lacks \(changesText(missing)): cutover reverse-sync follows", .yellow)]
+            return [
+                label("legacy")
+                    + console.coloured("lacks \(changesText(missing)): cutover reverse-sync follows", .yellow)
+            ]
         }
         if let at = (report.journal?.caughtUpAt?["legacy"] ?? nil).flatMap({ Instant($0) }) {
             return [label("legacy") + "is caught up since \(at.shown(now: now))"]

@@ -97,6 +97,15 @@ let package = Package(
                 "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout",
                 "Routing", "Telemetry", "CLinux",
             ]),
+        .target(name: "CPlayedDisk", dependencies: ["CSQLite"], path: "Tests/CPlayedDisk"),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "Gateway", "StoreSQLite", "JournalThreads", "Configuration", "Journal", "Rollout", "Routing", "Telemetry",
+                "CPlayedDisk", "CLinux",
+            ],
+            // Optimised even in debug builds: the players are most of the work, and thousands of seeds are run.
+            exclude: ["seeds.txt"], swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("CutoverCLITests", ["CutoverCLI", "ControlPlane", "HTTPClient"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),

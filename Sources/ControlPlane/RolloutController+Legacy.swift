@@ -35,7 +35,12 @@ extension RolloutController {
         var reasons: [String] = []
         let pinned = pins.values.count { $0.side == .legacy }
         if pinned > 0 { reasons.append("\(pinned) \(pinned == 1 ? "user is" : "users are") pinned to legacy") }
+        if cluster != nil {
+            reasons.append("gateways share this store, and this version cannot bring legacy back what it would lack then")
+        }
         guard let coordinator = dataPlane?.shared.coordinator else { return reasons }
+        let deferred = coordinator.deferred(.legacy)
+        if deferred > 0 { reasons.append("legacy is far behind: \(deferred) writes for it are only in the journal") }
         let behind = coordinator.backlog(.new).count
         if behind > 0 {
             reasons.append(

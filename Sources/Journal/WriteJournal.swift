@@ -15,10 +15,10 @@ package protocol WriteJournal: AnyObject, Sendable {
     func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void)
     /// Reads a change back for a retry, off the writer's thread.
     func load(_ sequence: Sequence64, completion: @escaping @Sendable (Result<StoredChange?, JournalError>) -> Void)
-    /// A page of changes with outstanding legs, in the order of acceptance.
+    /// A page of changes whose leg of one side is outstanding. It shows everything that was posted before this call; fails when the
+    /// journal cannot keep that now.
     func outstanding(
-        after sequence: Sequence64, limit: Int,
-        completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void)
+        _ query: OutstandingQuery, completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void)
 }
 
 /// The accepted writes of one group.

@@ -105,6 +105,20 @@ package final class JournalWriter: @unchecked Sendable {
         if isClosed { work(nil) }
     }
 
+    /// Calls back on the journal thread when everything posted before is durable, or with the reason why it cannot be now.
+    package func whenKept(_ completion: @escaping @Sendable (JournalError?) -> Void) {
+        // Runs after the group that took what was posted before; what that group could not keep is in `retained`.
+        perform { [self] store in
+            if store == nil {
+                completion(JournalError(.closed, "the journal is closed"))
+            } else if !core.retained.isEmpty {
+                completion(JournalError(.other, "the journal cannot be written now"))
+            } else {
+                completion(nil)
+            }
+        }
+    }
+
     /// Changes how long settled rows are kept; nil: for ever.
     package func setRetention(_ retention: Retention?) {
         monitor.locked {

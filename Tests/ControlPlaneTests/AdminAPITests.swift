@@ -39,7 +39,8 @@ private struct Office {
         self.isReady = isReady
         self.house = house
         api = AdminAPI(
-            controller: house.controller, dataPlane: dataPlane, journal: house.journal, health: JournalHealth(),
+            controller: house.controller, dataPlane: dataPlane, storage: Storage(journal: house.journal),
+            health: JournalHealth(),
             board: FigureBoard(dataPlane: dataPlane, control: house.metrics, windowSeconds: 300),
             tokens: try AdminTokens(directory: directory), reverseSync: sync, wayBack: WayBack { _ in wayBack },
             reload: { _ in reload },

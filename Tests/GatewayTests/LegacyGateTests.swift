@@ -19,9 +19,7 @@ private func lanes(_ record: String, user: String? = "anna") -> [LaneKey] {
     let gate = LegacyGate()
     #expect(!gate.isClosed && gate.missing == 0)
     #expect(!gate.holds(lanes("a")) && !gate.owes(user: "anna"))
-    #expect(gate.places(of: submission("a", dualWrite: true), 1, lanes("a")) == .both)
-    #expect(gate.places(of: submission("a", dualWrite: false), 1, lanes("a")) == .new)
-    #expect(gate.places(of: submission("a", side: .legacy, dualWrite: false), 1, lanes("a")) == .legacy)
+    #expect(!gate.holdsPlace(1, submission("a", dualWrite: false), ["a"], isClear: true))
 }
 
 @Test func untilItIsCountedEverythingIsMissing() {
@@ -56,15 +54,15 @@ private func lanes(_ record: String, user: String? = "anna") -> [LaneKey] {
     gate.close()
     let late = submission("a", dualWrite: false)
     // Before the count it is one of those that are counted.
-    #expect(gate.places(of: late, 9, lanes("a")) == .new)
+    #expect(!gate.holdsPlace(9, late, ["a"], isClear: true))
     gate.count(after: 9)
     // While it is counted, nobody knows whether its lane is clear: it is missing, too.
-    #expect(gate.places(of: late, 10, lanes("a")) == .new)
+    #expect(!gate.holdsPlace(10, late, ["a"], isClear: true))
     gate.add(user: "anna", records: ["a"])
     gate.lift()
-    #expect(gate.places(of: late, 11, lanes("a")) == .new && gate.missing == 3)
+    #expect(!gate.holdsPlace(11, late, ["a"], isClear: true) && gate.missing == 3)
     // Where nothing is missing it holds a place, so that nothing newer gets to legacy before it.
-    #expect(gate.places(of: submission("b", dualWrite: false), 12, lanes("b")) == .both)
+    #expect(gate.holdsPlace(12, submission("b", dualWrite: false), ["b"], isClear: true))
     gate.putBack(12, user: "anna", records: ["b"])
     #expect(gate.missing == 3)
     for sequence in [9, 10, 11] as [Sequence64] {
@@ -72,7 +70,7 @@ private func lanes(_ record: String, user: String? = "anna") -> [LaneKey] {
         gate.putBack(sequence, user: "anna", records: ["a"])
     }
     #expect(!gate.holds(lanes("a")) && gate.missing == 0)
-    #expect(gate.places(of: late, 13, lanes("a")) == .both)
+    #expect(gate.holdsPlace(13, late, ["a"], isClear: true))
 }
 
 @Test func whoeverLegacyOwesSomethingHasLegsOutstanding() {

@@ -13,8 +13,7 @@ final class NoJournal: WriteJournal {
     func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void) { kept() }
     func load(_ sequence: Sequence64, completion: @escaping @Sendable (Result<StoredChange?, JournalError>) -> Void) {}
     func outstanding(
-        after sequence: Sequence64, limit: Int,
-        completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void
+        _ query: OutstandingQuery, completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void
     ) {}
 }
 

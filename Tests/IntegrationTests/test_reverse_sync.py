@@ -1,4 +1,4 @@
-"""After the end: legacy is not written any more, and the way back brings it what it lacks, in order (contract §2, §4)."""
+"""After the end: legacy is not written any more; the way back brings it what it lacks, in order (contract §2, §4)."""
 
 import json
 import threading

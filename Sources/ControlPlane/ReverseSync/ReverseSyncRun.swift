@@ -135,7 +135,7 @@ final class ReverseSyncRun {
             change = now
         }
         if change.isMissing, isWanted(change), let stored = try sync.load(change.sequence) {
-            waitForRoom()
+            waitForRoom(user: change.user)
             if isStopping { return }
             sync.dataPlane.putBack(stored)
             sent(change.sequence)
@@ -155,7 +155,7 @@ final class ReverseSyncRun {
                 guard !isStopping, let change = try sync.load(sequence), change.legs.legacy.state == .parked,
                     change.acceptedMilliseconds >= order.sinceMilliseconds ?? .min
                 else { continue }
-                waitForRoom()
+                waitForRoom(user: change.submission.user)
                 sync.dataPlane.replay(change, .legacy)
                 update { $0.total += 1 }
                 if replayed.count < Verification.recordsMax { replayed.append(sequence) }
@@ -175,11 +175,14 @@ final class ReverseSyncRun {
         }
     }
 
-    private func waitForRoom() {
+    /// Waits until fewer legs are on their way, and until none of this user is only in the journal (the window was full, or the
+    /// gateway has just started): those are older, and must not be overtaken.
+    private func waitForRoom(user: String?) {
         while inFlight.count >= ReverseSyncRun.inFlightMax, !isStopping {
             reap()
             if inFlight.count >= ReverseSyncRun.inFlightMax { usleep(5000) }
         }
+        while coordinator.hasDeferredToLegacy(user: user), !isStopping { usleep(5000) }
     }
 
     /// Forgets what is no longer on its way.

@@ -12,7 +12,12 @@ struct StatusReport: Decodable {
         var transient: Int?
         var dropped: Int?
     }
+    struct CatchUp: Decodable {
+        var rate: Double?
+        var seconds: Double?
+    }
     struct Journal: Decodable {
+        var catchUp: [String: CatchUp]?
         var pending: [String: Int]?
         var oldestPendingSeconds: [String: Double]?
         var parked: Int?
@@ -26,6 +31,7 @@ struct StatusReport: Decodable {
 
         private enum CodingKeys: String, CodingKey {
             case pending, parked, missing
+            case catchUp = "catch_up"
             case oldestPendingSeconds = "oldest_pending_seconds"
             case caughtUpAt = "caught_up_at"
             case caughtUpLegs = "caught_up_legs"

@@ -84,6 +84,7 @@ extension ClientSession {
             }
             return try await give(up: &write, .laneBusy)
         }
+        guard worker.coordinator.standing.mayDeliver else { return try await give(up: &write, .journalUnavailable) }
         let pool = worker.pool(side)
         let started = clinux_monotonic_nanoseconds()
         let upstream: Connection
@@ -107,6 +108,7 @@ extension ClientSession {
         guard write.submission.dualWrite, await turn(write.sequence, .legacy) else {
             return try await give(up: &write, write.submission.dualWrite ? .laneBusy : .upstream(.connect))
         }
+        guard worker.coordinator.standing.mayDeliver else { return try await give(up: &write, .journalUnavailable) }
         let pool = worker.legacy
         request.decision = Decision(side: .legacy, reason: reason.reason)
         let started = clinux_monotonic_nanoseconds()
@@ -189,18 +191,36 @@ extension ClientSession {
         let side = pool.side
         let coordinator = worker.coordinator
         write.legs[side].state = .applied
-        let isOutstanding = write.legs[side.other].state.isOutstanding
-        if isOutstanding {
-            coordinator.addOutstanding(
+        let needsDelivery =
+            write.legs[side.other].state.isOutstanding
+            && coordinator.conclude(
                 write.sequence, user: write.submission.user, side.other,
-                acceptedMilliseconds: write.acceptedMilliseconds)
-        }
+                acceptedMilliseconds: write.acceptedMilliseconds, status: upstream.head.status)
         coordinator.leave(write.sequence, side)
         let answer = StoredAnswer(of: upstream, servedBy: side, loop: loop)
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
-        if isOutstanding { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
+        if needsDelivery { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
+        guard await othersKnow(write, side.other) else {
+            // A repeat gets the answer all the same.
+            _ = await pool.drain(upstream, into: capture, toHead: request.isHead)
+            post(write, servedBy: side, answer, capture, revisionAccepted: true)
+            return try await self.answer(.journalUnavailable)
+        }
         try await tell(write, answer, capture, revisionAccepted: true, upstream, pool, reason)
+    }
+
+    /// Where other gateways may read the side that does not have the write yet, they hear of it before the client does: else
+    /// the client could read there what is older than its own write.
+    /// - Returns: false when not all could be told; the client then gets no word that the write is done.
+    private func othersKnow(_ write: AcceptedWrite, _ side: Side) async -> Bool {
+        let standing = worker.coordinator.standing
+        guard standing.mayAnswer else { return false }
+        guard write.legs[side].state.isOutstanding, let user = write.submission.user else { return true }
+        let mayRead = worker.snapshot.rollout.announces.contains(SideSet(side)) || side == .new && request.isOfNewUser
+        guard mayRead else { return true }
+        let coordinator = worker.coordinator
+        return await standing.announce(user, side) { coordinator.hasOwnOutstanding(user: user, side) }
     }
 
     /// Starts the other leg; with `answer: both` waits until it has been tried once.
@@ -211,11 +231,8 @@ extension ClientSession {
             leg.nextAttemptMilliseconds =
                 clinux_wall_milliseconds() + snapshot.settings.writes.retryMinMilliseconds
         }
-        let delivery = Delivery(
-            sequence: write.sequence, user: write.submission.user, side: side,
-            acceptedMilliseconds: write.acceptedMilliseconds, status: leg, message: write.message,
-            answeredStatus: status)
-        delivery.isConflicted = write.isConflicted
+        let delivery = delivery(of: write, side, status: status)
+        delivery.status = leg
         guard snapshot.settings.writes.answersAfterBoth, leg.attempts == 0 else {
             worker.deliveries.start(delivery)
             return delivery
@@ -232,6 +249,15 @@ extension ClientSession {
             loop.schedule(after: limit, once)
             worker.deliveries.start(delivery)
         }
+        return delivery
+    }
+
+    private func delivery(of write: AcceptedWrite, _ side: Side, status: Int) -> Delivery {
+        let delivery = Delivery(
+            sequence: write.sequence, user: write.submission.user, side: side,
+            acceptedMilliseconds: write.acceptedMilliseconds, status: write.legs[side], message: write.message,
+            answeredStatus: status)
+        delivery.isConflicted = write.isConflicted
         return delivery
     }
 
@@ -278,26 +304,20 @@ extension ClientSession {
     /// The write was not accepted: both legs are over, its revision and its key are free again.
     private func abandon(_ write: inout AcceptedWrite) {
         for side in Side.allCases { write.legs[side].state = .skipped }
-        let (coordinator, sequence) = (worker.coordinator, write.sequence)
-        let update = JournalUpdate.answered(
-            sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false)
-        coordinator.journal.post(update) { coordinator.leave(sequence) }
+        worker.coordinator.post(
+            refused: .answered(write.sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false))
     }
 
-    /// A write that was not accepted leaves its lanes when that is durable, and not before: after a crash it would be sent
-    /// again, and undo what later writes of its lanes have done. For the same reason the client hears of a refusal only then.
-    /// - Returns: false when it could not be made durable within the backend's time-out. The lanes are left later, then.
+    /// The client hears of a refusal only when that is durable: after a crash the write would be sent again, and might be taken.
+    /// - Returns: false when it could not be made durable within the backend's time-out.
     private func keep(_ write: AcceptedWrite, servedBy side: Side, _ answer: StoredAnswer?) async -> Bool {
-        let (coordinator, sequence, loop) = (worker.coordinator, write.sequence, loop)
+        let (coordinator, loop) = (worker.coordinator, loop)
         let update = JournalUpdate.answered(
-            sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: false)
+            write.sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: false)
         let limit = worker.pool(side).timeout
         return await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
             let once = Once(continuation)
-            coordinator.journal.post(update) {
-                coordinator.leave(sequence)
-                loop.execute { once.resume(true) }
-            }
+            coordinator.post(refused: update) { loop.execute { once.resume(true) } }
             loop.schedule(after: limit) { once.resume(false) }
         }
     }
@@ -326,8 +346,13 @@ extension ClientSession {
         answer?.take(capture)
         var legs = write.legs
         if let other = write.other { legs[other.side] = other.status }
-        worker.coordinator.journal.post(
-            .answered(write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
+        let returned = worker.coordinator.post(
+            answered: .answered(
+                write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
+        // The leg was deferred, and has come back from the journal while the client took its answer.
+        if returned.contains(SideSet(side.other)) {
+            worker.deliveries.start(delivery(of: write, side.other, status: legs[side].lastStatus ?? 200))
+        }
     }
 }
 
@@ -345,11 +370,6 @@ private final class Once: @unchecked Sendable {
 }
 
 extension WriteCoordinator {
-    /// Neither leg will ever be sent.
-    func leave(_ sequence: Sequence64) {
-        for side in Side.allCases { leave(sequence, side) }
-    }
-
     /// Waits for the journal's word on a submission. Resumes on the caller's loop.
     func submit(_ submission: Submission) async -> Admission {
         await withUnsafeContinuation { continuation in

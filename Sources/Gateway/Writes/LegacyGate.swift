@@ -88,22 +88,30 @@ package final class LegacyGate: Sendable {
         }
     }
 
-    /// The legs that a change takes a place for when it is accepted. On the journal's thread, in the order of acceptance.
+    /// A change was accepted without a leg to legacy. On the journal's thread, in the order of acceptance.
     ///
     /// A write that was under way when legacy was written again does not know of it. Where its lanes are clear it holds a place
     /// for legacy all the same, so that nothing newer gets there before it; else it is missing like those before it. Either
     /// way the reverse sync sends it.
-    func places(of submission: Submission, _ sequence: Sequence64, _ keys: [LaneKey]) -> SideSet {
-        if submission.dualWrite { return .both }
-        guard submission.side == .new, isClosed else { return SideSet(submission.side) }
+    func admit(_ sequence: Sequence64, _ submission: Submission, _ records: [String], _ legs: inout LegTables) {
+        let isClear = !legs.hasDeferred(submission.user, .legacy)
+        guard holdsPlace(sequence, submission, records, isClear: isClear) else { return }
+        legs.readmit(sequence, user: submission.user, records: records, .legacy)
+    }
+
+    /// Whether the change takes a place for legacy; if not, it may be one more that is missing.
+    /// - Parameter isClear: nothing of this user waits in the journal for its way to legacy.
+    func holdsPlace(_ sequence: Sequence64, _ submission: Submission, _ records: [String], isClear: Bool) -> Bool {
+        guard submission.side == .new, !submission.dualWrite else { return false }
+        let keys = LaneKey.lanes(user: submission.user, records: records)
         return state.withLock { state in
-            guard var closed = state.take() else { return SideSet(.new) }
+            guard var closed = state.take() else { return false }
             defer { state = closed }
-            guard let last = closed.last, sequence > last else { return SideSet(.new) }
-            if closed.isCounted, !closed.owed.isOwed(keys: keys) { return .both }
+            guard let last = closed.last, sequence > last else { return false }
+            if isClear, closed.isCounted, !closed.owed.isOwed(keys: keys) { return true }
             closed.owed.add(keys: keys, user: submission.user)
             closed.late.insert(sequence)
-            return SideSet(.new)
+            return false
         }
     }
 }

@@ -14,6 +14,7 @@ enum FloorPlan {
         "HTTPWire": .pure, "Routing": .pure, "Rollout": .pure, "Comparison": .pure, "Journal": .pure,
         "Telemetry": .pure,
         "Configuration": .stores, "JournalThreads": .stores, "StoreSQLite": .stores, "ContentCoding": .stores,
+        "HTTPClient": .stores,
         "Gateway": .data,
         "ControlPlane": .control,
         "Demo": .story,

@@ -93,6 +93,14 @@ extension JournalUpdate {
             answer: answer, revisionAccepted: true)
     }
 
+    /// The client got 201 from new, and legacy was not told.
+    static func acceptedByNew(_ sequence: Sequence64) -> Self {
+        .answered(
+            sequence, servedBy: .new,
+            legs: Legs(legacy: LegStatus(.skipped), new: LegStatus(.applied, attempts: 1, lastStatus: 201)),
+            answer: answer(servedBy: .new), revisionAccepted: true)
+    }
+
     /// The authoritative backend refused it with a 4xx.
     static func refused(_ sequence: Sequence64, status: Int = 422) -> Self {
         .answered(

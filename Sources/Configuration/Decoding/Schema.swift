@@ -39,7 +39,7 @@ enum Schema {
         path: "routes[]",
         keys: [
             "match", "kind", "user", "items", "record", "revision", "idempotency_key",
-            "require_idempotency_key", "conditionals",
+            "require_idempotency_key", "conditionals", "read",
         ])
     static let shadow = Section(
         path: "shadow",

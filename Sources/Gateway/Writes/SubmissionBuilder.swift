@@ -41,12 +41,13 @@ extension ClientSession {
         let method = String(
             decoding: UnsafeBufferPointer(start: p + head.leading, count: head.methodEnd - head.leading), as: UTF8.self)
         let key = try clientKey(head, p, body: found.key, route)
+        let rollout = worker.snapshot.rollout
         return Submission(
             user: user, records: found.records, idempotencyKey: key?.value,
             outgoingKey: key?.text ?? hexadecimal(loop.random.next()) + hexadecimal(loop.random.next()),
             fingerprint: fingerprint(method, target), method: method, target: target, headerLines: headerLines,
             conditionalLines: conditionalLines, body: Array(body.bytes), side: request.decision.side,
-            dualWrite: worker.snapshot.rollout.dualWrite)
+            dualWrite: rollout.dualWrite && (request.decision.side == .legacy || rollout.legacyWrites))
     }
 
     private func decideAgain(for user: String) {

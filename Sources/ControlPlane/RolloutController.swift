@@ -5,7 +5,6 @@ package import Gateway
 package import Journal
 import JournalThreads
 package import Rollout
-import StoreSQLite
 import Telemetry
 
 /// Who asks for a change, and why.

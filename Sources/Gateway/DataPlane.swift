@@ -153,6 +153,7 @@ package final class DataPlane: Sendable {
     /// Takes over a change that an earlier process accepted and did not answer: its authoritative leg is sent as a repeat, and its
     /// answer decides. Before the listeners start, in the order of acceptance, after everything left over has been counted.
     package func recover(_ change: OutstandingChange) {
+        guard change.legs[change.side].state.isOutstanding else { return recoverDecided(change) }
         shared.coordinator.enter(left: change)
         let worker = worker(of: change.sequence)
         worker.loop.execute {
@@ -165,10 +166,25 @@ package final class DataPlane: Sendable {
     }
 
     /// Takes over changes of a gateway that is gone, in the order of acceptance, while this one runs.
-    package func takeOver(_ changes: [OutstandingChange]) {
-        shared.coordinator.count(takenOver: changes)
+    /// - Parameter foreign: changes of yet other gateways that come before some of them.
+    package func takeOver(_ changes: [OutstandingChange], behind foreign: [OutstandingChange]) {
+        shared.coordinator.count(takenOver: changes, behind: foreign)
         for change in changes where change.answeredStatus == nil { recover(change) }
         shared.coordinator.refill()
+    }
+
+    /// A leg is only settled by a delivery when the other side has taken the write: after a fallback, whose answer did not become
+    /// durable. The client may have been told "done", so the other leg is sent again like any other.
+    private func recoverDecided(_ change: OutstandingChange) {
+        let side = change.side.other
+        let answer = StoredAnswer(status: 200, headerLines: [], body: [], servedBy: side, isBodyOmitted: true)
+        let coordinator = shared.coordinator
+        coordinator.journal.post(
+            .answered(change.sequence, servedBy: side, legs: change.legs, answer: answer, revisionAccepted: true))
+        let place = OutstandingPlace(
+            sequence: change.sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: change.user,
+            sides: SideSet(side), isAnswered: true)
+        coordinator.count(left: [place])
     }
 
     private func worker(of sequence: Sequence64) -> Worker { workers[Int(sequence % Int64(workers.count))] }

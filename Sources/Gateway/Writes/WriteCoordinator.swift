@@ -158,10 +158,11 @@ package final class WriteCoordinator: Sendable {
     }
 
     /// Tells the journal what became of a write. After `conclude` and `leave`.
-    func post(answered update: JournalUpdate) {
+    /// - Returns: sides whose deferred leg has come back already: its delivery begins now.
+    func post(answered update: JournalUpdate) -> SideSet {
         journal.post(update)
         // After that: a page that begins in between must still find the change here.
-        tables.withLock { $0.legs.answered(update.sequence) }
+        return tables.withLock { $0.legs.answered(update.sequence) }
     }
 
     /// Tells the journal of a write that was not accepted, and lets its lanes go on when that is durable, not before: after a
@@ -171,7 +172,7 @@ package final class WriteCoordinator: Sendable {
         let sequence = update.sequence
         journal.post(update) { [self] in
             for side in Side.allCases { leave(sequence, side) }
-            tables.withLock { $0.legs.answered(sequence) }
+            _ = tables.withLock { $0.legs.answered(sequence) }
             kept()
         }
     }

@@ -88,6 +88,15 @@ let package = Package(
         tests(
             "ControlPlaneTests",
             ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout", "Telemetry"]),
+        .target(name: "CPlayedDisk", dependencies: ["CSQLite"], path: "Tests/CPlayedDisk"),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "Gateway", "StoreSQLite", "JournalThreads", "Configuration", "Journal", "Rollout", "Routing", "Telemetry",
+                "CPlayedDisk", "CLinux",
+            ],
+            // Optimised even in debug builds: the players are most of the work, and thousands of seeds are run.
+            exclude: ["seeds.txt"], swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),

@@ -4,6 +4,10 @@ package struct ControlGauges: Sendable {
     package var journalPending = ByBackend<UInt64>(legacy: 0, new: 0)
     /// Age of the oldest outstanding leg in seconds, by backend; 0 when none is.
     package var journalOldestPendingSeconds = ByBackend<Double>(legacy: 0, new: 0)
+    /// Outstanding legs that are only in the journal, by backend.
+    package var journalDeferred = ByBackend<UInt64>(legacy: 0, new: 0)
+    /// How fast outstanding legs are settled and when none is left, by backend.
+    package var journalCatchUp = ByBackend(legacy: CatchUp(), new: CatchUp())
     /// Legs that wait for an operator.
     package var journalParked: UInt64 = 0
     /// Changes that wait for their group commit.

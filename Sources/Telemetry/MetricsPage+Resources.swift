@@ -5,6 +5,18 @@ extension PrometheusText {
         for backend in Backend.allCases { sample([backend.pair], gauges.journalPending[backend]) }
         begin("cutover_journal_oldest_pending_seconds", .gauge, "Age of the oldest outstanding leg; 0 when none is.")
         for backend in Backend.allCases { sample([backend.pair], gauges.journalOldestPendingSeconds[backend]) }
+        begin(
+            "cutover_journal_deferred", .gauge,
+            "Outstanding legs that are only in the journal, because as many as fit are in memory.")
+        for backend in Backend.allCases { sample([backend.pair], gauges.journalDeferred[backend]) }
+        begin(
+            "cutover_journal_catchup_legs_per_second", .gauge,
+            "Outstanding legs that were settled per second, over the last half minute.")
+        for backend in Backend.allCases { sample([backend.pair], gauges.journalCatchUp[backend].legsPerSecond) }
+        begin(
+            "cutover_journal_catchup_seconds", .gauge,
+            "Estimated time until no leg is outstanding; 0 when none is, NaN while they do not become fewer.")
+        for backend in Backend.allCases { sample([backend.pair], gauges.journalCatchUp[backend].secondsLeft) }
         begin("cutover_journal_parked", .gauge, "Legs refused for good that wait for an operator.")
         sample([], gauges.journalParked)
         begin("cutover_journal_queue", .gauge, "Changes that wait for their group commit.")

@@ -129,6 +129,12 @@ static inline int64_t clinux_wall_milliseconds(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+// Time as a test plays it, for the calling thread only: other tests of the process go on with the real clock. Debug builds only.
+// A monotonic time of 0 says that nothing is played.
+void clinux_play_clock(uint64_t monotonic_nanoseconds, int64_t wall_milliseconds);
+uint64_t clinux_played_monotonic_nanoseconds(void);
+int64_t clinux_played_wall_milliseconds(void);
+
 static inline int clinux_errno(void) { return errno; }
 static inline int clinux_own_usage(struct rusage *usage) { return getrusage(RUSAGE_SELF, usage); }
 static inline uint64_t clinux_descriptor_limit(void) {

@@ -36,6 +36,7 @@ extension AdminAPI {
                             .object([("legacy", number(lag.legacy)), ("new", number(lag.new))])
                         ),
                         ("parked", .number(String(parked))),
+                        ("catch_up", catchUpJSON()),
                     ])
                 ),
                 ("store", storeJSON()),
@@ -57,6 +58,21 @@ extension AdminAPI {
             ("members", .number(String(state.members))),
             ("may_deliver", .bool(dataPlane.shared.coordinator.standing.mayDeliver)),
         ])
+    }
+
+    /// By backend: legs settled per second, and the seconds until none is outstanding; null while they do not become fewer.
+    private func catchUpJSON() -> JSONValue {
+        let catchUp = board.catchUp()
+        return .object(
+            Backend.allCases.map { backend in
+                (
+                    backend.label,
+                    .object([
+                        ("rate", number(catchUp[backend].legsPerSecond)),
+                        ("seconds", number(catchUp[backend].secondsLeft)),
+                    ])
+                )
+            })
     }
 
     private func figuresJSON(_ figures: FourFigures, _ gates: [GateReading]) -> [(String, JSONValue)] {
@@ -276,6 +292,10 @@ extension AdminAPI {
             legacy: UInt64(dataPlane.shared.coordinator.backlog(.legacy).count),
             new: UInt64(dataPlane.shared.coordinator.backlog(.new).count))
         gauges.journalOldestPendingSeconds = lag
+        gauges.journalDeferred = ByBackend(
+            legacy: UInt64(dataPlane.shared.coordinator.deferred(.legacy)),
+            new: UInt64(dataPlane.shared.coordinator.deferred(.new)))
+        gauges.journalCatchUp = board.catchUp()
         gauges.journalParked = UInt64(parked)
         gauges.journalQueue = UInt64(journalFigures.queueDepth)
         gauges.journalWritable = health.isWritable.load(ordering: .relaxed)

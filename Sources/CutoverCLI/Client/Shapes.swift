@@ -12,13 +12,19 @@ struct StatusReport: Decodable {
         var transient: Int?
         var dropped: Int?
     }
+    struct CatchUp: Decodable {
+        var rate: Double?
+        var seconds: Double?
+    }
     struct Journal: Decodable {
+        var catchUp: [String: CatchUp]?
         var pending: [String: Int]?
         var oldestPendingSeconds: [String: Double]?
         var parked: Int?
 
         private enum CodingKeys: String, CodingKey {
             case pending, parked
+            case catchUp = "catch_up"
             case oldestPendingSeconds = "oldest_pending_seconds"
         }
     }

@@ -131,6 +131,15 @@ struct StatusText {
                 Cell(pending == 0 ? noValue : oldest.map(durationText) ?? noValue),
             ])
         }
-        return table.lines(console)
+        return table.lines(console) + ["legacy", "new"].compactMap(catchUpLine)
+    }
+
+    /// Said only where something is outstanding.
+    private func catchUpLine(_ side: String) -> String? {
+        guard let pending = report.journal?.pending?[side], pending > 0, let catchUp = report.journal?.catchUp?[side]
+        else { return nil }
+        let rate = catchUp.rate.map { "\(grouped(Int($0.rounded()))) writes a second" } ?? noValue
+        let rest = catchUp.seconds.map { "done in about \(durationText($0))" } ?? "not becoming fewer"
+        return "\(side) catches up: \(rate), \(rest)"
     }
 }

@@ -212,11 +212,8 @@ extension ClientSession {
             leg.nextAttemptMilliseconds =
                 clinux_wall_milliseconds() + snapshot.settings.writes.retryMinMilliseconds
         }
-        let delivery = Delivery(
-            sequence: write.sequence, user: write.submission.user, side: side,
-            acceptedMilliseconds: write.acceptedMilliseconds, status: leg, message: write.message,
-            answeredStatus: status)
-        delivery.isConflicted = write.isConflicted
+        let delivery = delivery(of: write, side, status: status)
+        delivery.status = leg
         guard snapshot.settings.writes.answersAfterBoth, leg.attempts == 0 else {
             worker.deliveries.start(delivery)
             return delivery
@@ -233,6 +230,15 @@ extension ClientSession {
             loop.schedule(after: limit, once)
             worker.deliveries.start(delivery)
         }
+        return delivery
+    }
+
+    private func delivery(of write: AcceptedWrite, _ side: Side, status: Int) -> Delivery {
+        let delivery = Delivery(
+            sequence: write.sequence, user: write.submission.user, side: side,
+            acceptedMilliseconds: write.acceptedMilliseconds, status: write.legs[side], message: write.message,
+            answeredStatus: status)
+        delivery.isConflicted = write.isConflicted
         return delivery
     }
 
@@ -321,9 +327,13 @@ extension ClientSession {
         answer?.take(capture)
         var legs = write.legs
         if let other = write.other { legs[other.side] = other.status }
-        worker.coordinator.post(
+        let returned = worker.coordinator.post(
             answered: .answered(
                 write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
+        // The leg was deferred, and has come back from the journal while the client took its answer.
+        if returned.contains(SideSet(side.other)) {
+            worker.deliveries.start(delivery(of: write, side.other, status: legs[side].lastStatus ?? 200))
+        }
     }
 }
 

@@ -22,15 +22,16 @@ final class PostgresServer: Sendable {
     init(settings: [String] = []) {
         var template = Array("/tmp/cutover-postgres-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template))
-        var pipe: [Int32] = [0, 0]
+        var ends: [Int32] = [0, 0]
+        precondition(pipe(&ends) == 0)
         // Close-on-exec: a server started later must not hold this pipe open.
-        precondition(pipe2(&pipe, O_CLOEXEC) == 0)
-        commands = pipe[1]
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        commands = ends[1]
         let arguments =
             ["/bin/sh", "-c", Self.keeper, "keeper", directory]
             + (["listen_addresses=", "unix_socket_directories=\(directory)"] + settings).flatMap { ["-c", $0] }
-        process = Self.spawn(arguments, input: pipe[0])
-        Glibc.close(pipe[0])
+        process = Self.spawn(arguments, input: ends[0])
+        Glibc.close(ends[0])
         start()
     }
 

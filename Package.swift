@@ -53,6 +53,7 @@ let package = Package(
         floor("Configuration", ["Rollout", "Routing", "Comparison", "CYAML"]),
         // Stores and codings
         floor("StoreSQLite", ["JournalThreads", "Journal", "Rollout", "CSQLite", "CLinux"]),
+        floor("StorePostgres", ["JournalThreads", "Journal", "Rollout", "CPostgres"]),
         floor("JournalThreads", ["Journal", "Rollout"]),
         floor("ContentCoding", ["CCompress"]),
         // Pure floors: the standard library only
@@ -65,6 +66,7 @@ let package = Package(
         // Ground: module maps and shims
         ground("CLinux"),
         ground("CSQLite", libraries: ["sqlite3"]),
+        ground("CPostgres", libraries: ["pq"]),
         ground("CYAML", libraries: ["yaml"]),
         ground("CCompress", libraries: ["z", "brotlidec"]),
         ground("CCurl", libraries: ["curl"]),
@@ -77,6 +79,7 @@ let package = Package(
         tests("JournalTests", ["Journal", "Rollout"]),
         tests("TelemetryTests", ["Telemetry"]),
         tests("StoreSQLiteTests", ["StoreSQLite", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
+        tests("StorePostgresTests", ["StorePostgres", "JournalThreads", "Journal", "Rollout", "CPostgres"]),
         tests("ContentCodingTests", ["ContentCoding"]),
         tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
         tests(

@@ -100,6 +100,48 @@ import Testing
         for member in [a, b] { member.cluster.leave() }
     }
 
+    /// The one that is alone asks nobody. Whoever joins must all the same never serve without knowing what that one has told
+    /// its clients.
+    @Test func whoJoinsNeverMissesWhatSomebodyAloneHasJustAnnounced() async throws {
+        let database = try ClusterDatabase()
+        let a = try database.member("a")
+        let present = Mutex<ClusterMember?>(nil)
+        let isOver = Mutex(false)
+        let missed = Mutex<[String]>([])
+        let url = database.url
+        let writer = Thread(name: "writer") {
+            guard let database = try? ClusterDatabase(at: url) else { return }
+            var number = 0
+            while !isOver.withLock({ $0 }) {
+                number += 1
+                let user = "user \(number)"
+                guard (try? database.insert(owner: a.id, user: user, lane: Int64(number))) != nil else { continue }
+                let answers = Collector<Bool>()
+                a.cluster.announce { answer in
+                    // Whoever may serve at this moment.
+                    let other = present.withLock { $0 }
+                    if answer, let other, other.holdsLease, other.heard.foreign.last?.new.contains(user) != true {
+                        missed.withLock { $0.append(user) }
+                    }
+                    answers.add(answer)
+                }
+                _ = answers.wait(for: 1)
+            }
+        }
+        for _ in 0..<12 {
+            let b = try ClusterMember(database.url, "b") { joining in present.withLock { $0 = joining } }
+            try await Task.sleep(nanoseconds: 100_000_000)
+            present.withLock { $0 = nil }
+            b.cluster.leave()
+            // Until a has forgotten of b, and answers by itself again.
+            try await until("a is alone") { a.cluster.state.members == 1 }
+        }
+        isOver.withLock { $0 = true }
+        writer.join()
+        #expect(missed.withLock { $0 } == [])
+        a.cluster.leave()
+    }
+
     @Test func aLookIsToldBeforeItIsAnswered() async throws {
         let database = try ClusterDatabase()
         let (a, b) = (try database.member("a"), try database.member("b"))

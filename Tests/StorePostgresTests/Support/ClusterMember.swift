@@ -45,11 +45,13 @@ final class ClusterMember: Sendable {
     private let record = Mutex(Heard())
 
     /// Joins the store at this address.
-    init(_ url: String, _ name: String) throws(JournalError) {
+    /// - Parameter joining: called with this object before it joins.
+    init(_ url: String, _ name: String, joining: (ClusterMember) -> Void = { _ in }) throws(JournalError) {
         self.name = name
         let gate = gate
         cluster = try PostgresCluster(
             try PostgresAddress(url), name: name, membership: membership, onTurn: { gate.pass() })
+        joining(self)
         try cluster.start(events)
     }
 
@@ -121,6 +123,13 @@ struct ClusterDatabase {
         url = server.url(name)
         connection = try server.connection(to: name)
         try PostgresSchema.prepare(connection)
+    }
+
+    /// Another connection to a database that is there already.
+    init(at url: String) throws {
+        name = ""
+        self.url = url
+        connection = PostgresConnection(try PostgresAddress(url))
     }
 
     func member(_ name: String) throws -> ClusterMember { try ClusterMember(url, name) }

@@ -6,16 +6,21 @@
 /// fence. Order per lane holds over all gateways, because the store tells with every accepted change which outstanding changes
 /// of others come before it (`CommittedGroup.foreign`), and when those are settled.
 package protocol JournalCluster: AnyObject, Sendable {
-    /// Joins: takes a lease and starts the threads. Blocks until the store has answered.
-    /// - Parameter events: called on the cluster's thread; they must only hand on.
+    /// Joins: takes a lease and starts the threads. Blocks until everything is known that has to be known before this gateway
+    /// may serve: what it took over (`ClusterEvents.takenOver`; of its own previous run, of gateways that are gone), what is
+    /// outstanding at others (`ClusterEvents.foreign`), and until all others know of it.
+    /// - Parameter events: called on threads of the cluster, one at a time; they must only hand on.
+    /// - Throws: when the store does not answer, or is not one that this program can use.
     func start(_ events: ClusterEvents) throws(JournalError)
 
-    /// Tells (`ClusterEvents.settled`) when legs of these changes, which belong to other gateways, are no longer outstanding.
+    /// Tells (`ClusterEvents.settled`) when legs of these changes are no longer outstanding, whoever settles them. What is
+    /// taken over by this gateway in the meantime is told of all the same.
     func watch(_ sequences: [Sequence64])
 
     /// Before a client may know of a write whose leg is outstanding to a side that any gateway may read for that user: makes
-    /// every gateway that lives look up what is outstanding (`ClusterEvents.foreign`). Several at once share one round.
-    /// - Parameter completion: called once, on the cluster's thread; false when the store could not be asked in time.
+    /// every gateway that lives look up what is outstanding (`ClusterEvents.foreign`). Several at once share one round; alone in
+    /// the store there is nobody to ask, and it is done at once.
+    /// - Parameter completion: called once, on any thread; false when some gateway with a lease had not looked within 2 s.
     func announce(completion: @escaping @Sendable (Bool) -> Void)
 
     /// This gateway knows the shared state of this version: its writes are announced accordingly from now on.
@@ -32,19 +37,23 @@ package protocol JournalCluster: AnyObject, Sendable {
     var state: ClusterState { get }
 
     /// Gives the lease up and ends the threads. After the journal is closed. What is left outstanding goes to the others at once.
+    /// Blocks: not for a loop.
     func leave()
 }
 
 /// What a gateway hears from its cluster.
 package struct ClusterEvents: Sendable {
-    /// The lease holds until this instant of the monotonic clock, in nanoseconds. Nothing may be delivered after it.
+    /// The lease holds until this instant of the monotonic clock, in nanoseconds. Nothing may be delivered after it. When it has
+    /// run out and comes again, `foreign` was told before, so that what is known of others is never older than the lease.
     package var leaseRenewed: @Sendable (UInt64) -> Void
     /// The lease was taken: whatever this gateway has under way belongs to others now. It joins anew by itself.
     package var fenced: @Sendable () -> Void
     /// Legs of other gateways' changes that no longer stand before any change.
     package var settled: @Sendable ([(sequence: Sequence64, sides: SideSet)]) -> Void
-    /// Changes of a gateway that is gone, in the order of acceptance: this gateway delivers them from now on.
-    package var takenOver: @Sendable ([OutstandingChange]) -> Void
+    /// Changes of gateways that are gone, in the order of acceptance, in pages: this gateway delivers them from now on. Some
+    /// of them may stand in its lanes already, as changes of others. `foreign`: earlier changes of yet other gateways in the
+    /// same lanes (as `CommittedGroup.foreign`).
+    package var takenOver: @Sendable (_ changes: [OutstandingChange], _ foreign: [OutstandingChange]) -> Void
     /// All that is outstanding at other gateways; replaces what was told before.
     package var foreign: @Sendable (ForeignOutstanding) -> Void
     /// Rollout or pins were changed by another gateway: they are to be read again.
@@ -53,7 +62,7 @@ package struct ClusterEvents: Sendable {
     package init(
         leaseRenewed: @escaping @Sendable (UInt64) -> Void, fenced: @escaping @Sendable () -> Void,
         settled: @escaping @Sendable ([(sequence: Sequence64, sides: SideSet)]) -> Void,
-        takenOver: @escaping @Sendable ([OutstandingChange]) -> Void,
+        takenOver: @escaping @Sendable (_ changes: [OutstandingChange], _ foreign: [OutstandingChange]) -> Void,
         foreign: @escaping @Sendable (ForeignOutstanding) -> Void,
         stateChanged: @escaping @Sendable (_ version: Int64) -> Void
     ) {
@@ -70,11 +79,16 @@ package struct ClusterEvents: Sendable {
 package struct ForeignOutstanding: Sendable, Equatable {
     package var legacy: Set<String?>
     package var new: Set<String?>
+    /// Sides with more users than are kept by name (`ClusterLimits.foreignUsers`): every user counts as waiting for them.
+    package var everybody: SideSet
 
-    package init(legacy: Set<String?> = [], new: Set<String?> = []) {
+    package init(legacy: Set<String?> = [], new: Set<String?> = [], everybody: SideSet = []) {
         self.legacy = legacy
         self.new = new
+        self.everybody = everybody
     }
+
+    package var isEmpty: Bool { legacy.isEmpty && new.isEmpty && everybody.isEmpty }
 }
 
 /// How a gateway stands with the others of its store.
@@ -91,10 +105,14 @@ package struct ClusterState: Sendable, Equatable {
     package var fenced: UInt64
     /// Announcements made, since the start.
     package var announcements: UInt64
+    /// Announcements that not every gateway had seen in time, since the start.
+    package var lateAnnouncements: UInt64
+    /// Changes of others that are watched because they hold up lanes here.
+    package var watched: Int
 
     package init(
         members: Int = 1, isConnected: Bool = true, lastContactMilliseconds: Int64 = 0, takenOver: UInt64 = 0,
-        fenced: UInt64 = 0, announcements: UInt64 = 0
+        fenced: UInt64 = 0, announcements: UInt64 = 0, lateAnnouncements: UInt64 = 0, watched: Int = 0
     ) {
         self.members = members
         self.isConnected = isConnected
@@ -102,5 +120,7 @@ package struct ClusterState: Sendable, Equatable {
         self.takenOver = takenOver
         self.fenced = fenced
         self.announcements = announcements
+        self.lateAnnouncements = lateAnnouncements
+        self.watched = watched
     }
 }

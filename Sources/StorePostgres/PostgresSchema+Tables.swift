@@ -161,7 +161,8 @@ extension PostgresSchema {
         -- Group numbers count per gateway: those of another say nothing to the new owner.
         CREATE FUNCTION change_taken_over() RETURNS trigger LANGUAGE plpgsql SET search_path TO cutover AS $$
         BEGIN
-            NEW.group_number := 0;
+            -- A negative number says which takeover it was (`take_over`).
+            NEW.group_number := least(NEW.group_number, 0);
             RETURN NEW;
         END $$;
         CREATE TRIGGER change_taken_over BEFORE UPDATE OF owner ON change FOR EACH ROW

@@ -16,7 +16,7 @@ package enum PostgresSchema {
     package static let parked = "(legacy_state = 'parked' OR new_state = 'parked')"
 
     /// Each step takes the store from version `index` to `index + 1`. Steps are never edited once released.
-    static let migrations: [String] = [tables + clusterTables + groupFunctions + rareFunctions]
+    static let migrations: [String] = [tables + clusterTables + groupFunctions + rareFunctions + clusterFunctions]
 
     /// How long a migration may take: it may rewrite a large table.
     private static let migrationTimeoutMilliseconds: UInt64 = 120_000

@@ -4,7 +4,6 @@ import Gateway
 import Journal
 import JournalThreads
 import Rollout
-import StoreSQLite
 import Synchronization
 import Telemetry
 
@@ -12,7 +11,10 @@ import Telemetry
 package final class GatewayServer: Sendable {
     private let loader: @Sendable () -> ConfigurationOutcome
     private let settings: Settings
-    private let journal: ThreadedJournal
+    private let storage: Storage
+    private var journal: ThreadedJournal { storage.journal }
+    /// Called once when another gateway has taken this one's place: what is in memory is void, and the process begins anew.
+    private let onFenced: @Sendable () -> Void
     private let controller: RolloutController
     private let dataPlane: DataPlane
     private let board: FigureBoard
@@ -21,6 +23,7 @@ package final class GatewayServer: Sendable {
     private let admin = Mutex<LocalService?>(nil)
     private let isReady = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
+    private let isFenced = Atomic<Bool>(false)
     /// Reloads one at a time.
     private let reloading = Mutex(false)
 
@@ -28,9 +31,14 @@ package final class GatewayServer: Sendable {
     /// - Parameters:
     ///   - settings: validated.
     ///   - reload: reads the configuration again, for SIGHUP and `POST reload`.
+    ///   - onFenced: begins the process anew; called on any thread, at most once. Only where the store is shared.
     /// - Throws: what cannot be used, in words for an operator.
-    package init(settings: Settings, reload: @escaping @Sendable () -> ConfigurationOutcome) throws(ServerError) {
+    package init(
+        settings: Settings, reload: @escaping @Sendable () -> ConfigurationOutcome,
+        onFenced: @escaping @Sendable () -> Void = { _exit(75) }
+    ) throws(ServerError) {
         self.settings = settings
+        self.onFenced = onFenced
         loader = reload
         clinux_raise_descriptor_limit()
         let identity: IdentitySources
@@ -39,8 +47,8 @@ package final class GatewayServer: Sendable {
         }
         do throws(JournalError) {
             let health = health
-            journal = try ThreadedJournal(
-                sqlite: settings.dataDirectory, retention: GatewayServer.retention(settings),
+            storage = try Storage(
+                settings, retention: GatewayServer.retention(settings),
                 onGroup: { health.isWritable.store($0.failure == nil, ordering: .relaxed) })
         } catch {
             throw ServerError(text: error.message)
@@ -49,16 +57,16 @@ package final class GatewayServer: Sendable {
             throw ServerError(text: error.text)
         }
         let coordinator = CoordinatorBox()
-        journal.start { coordinator.enter($0) }
+        storage.journal.start { coordinator.enter($0) }
         let control = LoopMetrics()
-        let (journal, settings) = (journal, settings)
+        let (journal, cluster, settings) = (storage.journal, storage.cluster, settings)
         let prepared = waitFor { () async -> Result<(RolloutController, Snapshot), ServerError> in
             do throws(JournalError) {
                 let stored = try await journal.read { reader throws(JournalError) in try reader.loadRollout() }
                 let pins = try await journal.read { reader throws(JournalError) in try reader.pins() }
                 let controller = RolloutController(
                     settings: settings, identity: identity, stored: stored, pins: pins, journal: journal,
-                    metrics: control)
+                    cluster: cluster, metrics: control)
                 return .success((controller, await controller.snapshot))
             } catch {
                 return .failure(ServerError(text: error.message))
@@ -83,21 +91,20 @@ package final class GatewayServer: Sendable {
     /// Brings back what was outstanding, then listens. Blocks until everything is up.
     /// - Returns: the ports of the listeners and of the admin listener.
     package func start() throws(ServerError) -> (ports: [UInt16], adminPort: UInt16) {
-        let (controller, dataPlane, journal) = (controller, dataPlane, journal)
-        let recovered = waitFor { () async -> Result<Void, ServerError> in
+        let (controller, dataPlane, journal, cluster) = (controller, dataPlane, journal, storage.cluster)
+        let recovered = waitFor { [self] () async -> Result<Void, ServerError> in
             await controller.attach(dataPlane)
-            await controller.persistStart()
-            var last: Int64 = 0
             do throws(JournalError) {
-                while true {
-                    let after = last
-                    let page = try await journal.read { reader throws(JournalError) in
-                        try reader.outstanding(after: after, limit: 1000)
-                    }
-                    dataPlane.recover(page)
-                    guard let newest = page.last?.sequence else { return .success(()) }
-                    last = newest
+                if let cluster {
+                    dataPlane.shared.coordinator.standing.join(cluster)
+                    try cluster.start(clusterEvents())
+                    await controller.persistStart()
+                    await controller.joinShared()
+                } else {
+                    await controller.persistStart()
+                    try await GatewayServer.recover(from: journal, into: dataPlane)
                 }
+                return .success(())
             } catch {
                 return .failure(ServerError(text: error.message))
             }
@@ -117,9 +124,54 @@ package final class GatewayServer: Sendable {
         }
     }
 
+    private func clusterEvents() -> ClusterEvents {
+        let (dataPlane, controller) = (dataPlane, controller)
+        let coordinator = dataPlane.shared.coordinator
+        return ClusterEvents(
+            leaseRenewed: { coordinator.standing.leaseRenewed(until: $0) },
+            fenced: { [self] in
+                coordinator.standing.fence()
+                guard !isFenced.exchange(true, ordering: .sequentiallyConsistent) else { return }
+                isReady.store(false, ordering: .releasing)
+                logLine(
+                    "fenced: another gateway has this one's place in the shared store, because its lease had run out")
+                onFenced()
+            },
+            settled: { coordinator.settle(foreign: $0) },
+            takenOver: { dataPlane.takeOver($0, behind: $1) },
+            foreign: { coordinator.standing.setForeign($0) },
+            stateChanged: { _ in Task { await controller.adoptShared() } })
+    }
+
+    /// Counts what was outstanding when the last process ended; the legs themselves come page by page while the gateway runs. Only
+    /// changes that nobody was answered yet are taken over now: as many as were under way.
+    private static func recover(from journal: ThreadedJournal, into dataPlane: DataPlane) async throws(JournalError) {
+        let pageMax = 10_000
+        var last: Sequence64 = 0
+        while true {
+            let after = last
+            let page = try await journal.read { reader throws(JournalError) in
+                try reader.outstandingPlaces(after: after, limit: pageMax)
+            }
+            dataPlane.shared.coordinator.count(left: page)
+            last = page.last?.sequence ?? last
+            if page.count < pageMax { break }
+        }
+        last = 0
+        while true {
+            let after = last
+            let page = try await journal.read { reader throws(JournalError) in
+                try reader.unanswered(after: after, limit: 1_000)
+            }
+            for change in page { dataPlane.recover(change) }
+            last = page.last?.sequence ?? last
+            if page.count < 1_000 { return }
+        }
+    }
+
     private func makeAPI() -> AdminAPI {
         AdminAPI(
-            controller: controller, dataPlane: dataPlane, journal: journal, health: health, board: board,
+            controller: controller, dataPlane: dataPlane, storage: storage, health: health, board: board,
             tokens: tokens,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
@@ -148,6 +200,7 @@ package final class GatewayServer: Sendable {
         if !isKept {
             logLine("drain: the store did not take everything; what is missing is sent again after the next start")
         }
+        storage.cluster?.leave()
         admin.withLock { $0 }?.stop()
         return isDrained && isKept
     }

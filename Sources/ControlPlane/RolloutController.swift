@@ -5,7 +5,6 @@ package import Gateway
 package import Journal
 import JournalThreads
 package import Rollout
-import StoreSQLite
 import Telemetry
 
 /// Who asks for a change, and why.
@@ -35,55 +34,83 @@ package enum ChangeOutcome: Sendable {
 }
 
 /// The one place where the rollout changes: applies a command, makes it durable, puts it in force on every loop, in this
-/// order, one command at a time.
+/// order, one command at a time. Where several gateways share a store, `RolloutController+Sharing.swift` is between the last two.
 package actor RolloutController {
-    private(set) var state: RolloutState
-    private var settings: Settings
-    private var machine: RolloutMachine
+    /// What was decided last; in force a moment later.
+    var state: RolloutState
+    private(set) var settings: Settings
+    private(set) var machine: RolloutMachine
     private var identity: IdentitySources
-    private var pins: [String: Pin]
-    private var movedBackAt: UInt64 = 0
+    var pins: [String: Pin]
+    /// Whoever was draining when the gateway last stopped goes on doing so.
+    private var movedBackAt = clinux_monotonic_nanoseconds() / 1_000_000
     /// What the loops decide by.
-    private var inForce: RolloutState
+    private(set) var inForce: Decided
+    /// Generation of the state that the store holds, as far as this gateway knows.
+    var durableGeneration: Int64
+    /// What is on its way to the store, by generation; as many as commands are under way.
+    private var saving: [Int64: RolloutRecord] = [:]
     private var isTrying = false
-    private let journal: ThreadedJournal
+    /// Which of two that wait for the other gateways is the later one.
+    var arming = 0
+    var isAdopting = false
+    var adoptsAgain = false
+    let journal: ThreadedJournal
+    /// The other gateways of the store; nil where the store is this one's alone.
+    let cluster: (any JournalCluster)?
     private let metrics: LoopMetrics
     private var dataPlane: DataPlane?
 
-    /// - Parameter metrics: the control plane's own counters; written on this actor only.
+    /// A state of the rollout with its pins: all that decides who is where.
+    struct Decided: Equatable {
+        var state: RolloutState
+        var pins: [String: Pin]
+    }
+
+    /// - Parameters:
+    ///   - cluster: the other gateways of the store, if it is shared.
+    ///   - metrics: the control plane's own counters; written on this actor only.
     init(
         settings: Settings, identity: IdentitySources, stored: RolloutRecord?, pins: [Pin], journal: ThreadedJournal,
-        metrics: LoopMetrics
+        cluster: (any JournalCluster)? = nil, metrics: LoopMetrics
     ) {
         self.settings = settings
         self.identity = identity
         self.journal = journal
+        self.cluster = cluster
         self.metrics = metrics
-        self.pins = Dictionary(pins.map { ($0.user, $0) }, uniquingKeysWith: { $1 })
+        durableGeneration = stored?.generation ?? 0
+        let pins = Dictionary(pins.map { ($0.user, $0) }, uniquingKeysWith: { $1 })
+        self.pins = pins
         machine = RolloutMachine(plan: settings.plan, configuredShadowHundredths: settings.shadow.shareHundredths)
         let now = clinux_wall_milliseconds()
-        let fresh = machine.freshState(atMilliseconds: now)
-        state = fresh
-        inForce = fresh
-        if let stored, let kept = try? JSONDecoder().decode(RolloutState.self, from: Data(stored.details.utf8)) {
-            state = machine.adopting(kept, atMilliseconds: now)
-            state.generation = max(state.generation, stored.generation)
+        var start = machine.freshState(atMilliseconds: now)
+        if let stored, let kept = RolloutController.state(in: stored) {
+            start = machine.adopting(kept, atMilliseconds: now)
+            start.generation = max(start.generation, stored.generation)
         }
-        inForce = state
+        state = start
+        inForce = Decided(state: start, pins: pins)
+    }
+
+    /// The state that a record holds; nil when another version wrote something that this one cannot read.
+    static func state(in record: RolloutRecord) -> RolloutState? {
+        try? JSONDecoder().decode(RolloutState.self, from: Data(record.details.utf8))
     }
 
     /// The data plane that changes are put in force on, from now on.
     package func attach(_ dataPlane: DataPlane) { self.dataPlane = dataPlane }
 
     /// What every loop decides by.
-    package var snapshot: Snapshot {
-        Snapshot(settings: settings, rollout: view, pins: pins.mapValues(\.side), identity: identity)
-    }
+    package var snapshot: Snapshot { snapshot(announcing: []) }
 
-    private var view: RolloutView {
-        RolloutView(
+    /// - Parameter sides: the sides that other gateways may begin to read for users whose writes are under way here.
+    private func snapshot(announcing sides: SideSet) -> Snapshot {
+        let state = inForce.state
+        let view = RolloutView(
             percentHundredths: state.percentHundredths, shadowHundredths: state.shadowHundredths,
-            dualWrite: state.dualWrite, generation: state.generation, movedBackAt: movedBackAt)
+            dualWrite: state.dualWrite, generation: state.generation, movedBackAt: movedBackAt, announces: sides)
+        return Snapshot(settings: settings, rollout: view, pins: inForce.pins.mapValues(\.side), identity: identity)
     }
 
     /// State, settings and pins as one consistent picture.
@@ -94,54 +121,61 @@ package actor RolloutController {
     // MARK: Commands
 
     package func apply(_ command: RolloutCommand, gates: [GateFinding], _ origin: ChangeOrigin) async -> ChangeOutcome {
-        if let seen = origin.ifGeneration, seen != state.generation { return .outdated(current: state.generation) }
-        let before = state
-        switch machine.apply(command, to: state, atMilliseconds: clinux_wall_milliseconds(), gates: gates) {
-        case .refused(let reasons): return .refused(reasons)
-        case .unchanged(let same, let warnings):
-            return .done(
-                before: rolloutJSON(before), after: rolloutJSON(same), warnings: warnings, generation: same.generation)
-        case .changed(let next, let warnings):
-            if origin.isDryRun {
+        for _ in 0..<RolloutController.conflictsMax {
+            if let seen = origin.ifGeneration, seen != state.generation { return .outdated(current: state.generation) }
+            let before = state
+            switch machine.apply(command, to: state, atMilliseconds: clinux_wall_milliseconds(), gates: gates) {
+            case .refused(let reasons): return .refused(reasons)
+            case .unchanged(let same, let warnings):
                 return .done(
-                    before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings,
-                    generation: before.generation)
+                    before: rolloutJSON(before), after: rolloutJSON(same), warnings: warnings,
+                    generation: same.generation)
+            case .changed(let next, let warnings):
+                if origin.isDryRun {
+                    return .done(
+                        before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings,
+                        generation: before.generation)
+                }
+                if let outcome = await change(to: next, command, warnings, origin) { return outcome }
             }
-            return await change(to: next, command, warnings, origin)
         }
+        return .unavailable("other gateways change the rollout at the same time")
     }
 
+    /// How often a command is judged anew because another gateway was quicker.
+    private static let conflictsMax = 5
+
+    /// - Returns: nil when another gateway has changed the rollout meanwhile: the command is to be judged anew.
     private func change(
         to next: RolloutState, _ command: RolloutCommand, _ warnings: [String], _ origin: ChangeOrigin
-    ) async -> ChangeOutcome {
+    ) async -> ChangeOutcome? {
         let before = state
         var warnings = warnings
         let isRollback = if case .rollback = command { true } else { false }
         // Nobody else may decide on the old state while the store writes: the state moves first and is taken back
         // when the store refuses.
         state = next
-        if isRollback || next.percentHundredths < before.percentHundredths {
-            movedBackAt = clinux_monotonic_nanoseconds() / 1_000_000
-        }
         if isRollback {
             // The way back does not wait for a disk.
-            publish()
             metrics.rollback(.operator)
+            if isShared { putInForceSoon(next) } else { putInForce(next) }
         }
         let event = event(command.action, before: rolloutJSON(before), after: rolloutJSON(next), origin)
         do throws(JournalError) {
             let record = try record(of: next)
             try await save(record, event)
         } catch {
+            if error == RolloutController.otherGeneration, await readShared() { return nil }
             guard isRollback else {
                 // Back to what the loops decide by, unless somebody has gone on from here.
-                if state.generation == next.generation { state = inForce }
+                if state.generation == next.generation { state = inForce.state }
                 return .unavailable(error.message)
             }
+            putInForce(next)
             warnings.append("in force, but not durable yet: \(error.message)")
             keepTrying(event)
         }
-        if !isRollback { publish() }
+        warnings += await bringIntoForce(next)
         return .done(
             before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings, generation: next.generation)
     }
@@ -171,9 +205,8 @@ package actor RolloutController {
         } catch {
             return .unavailable(error.message)
         }
-        if side != .new { movedBackAt = clinux_monotonic_nanoseconds() / 1_000_000 }
-        publish()
-        return .done(before: before, after: after, warnings: [], generation: state.generation)
+        let warnings = await bringIntoForce(inForce.state)
+        return .done(before: before, after: after, warnings: warnings, generation: state.generation)
     }
 
     /// Takes over a configuration that has been validated.
@@ -186,7 +219,7 @@ package actor RolloutController {
         self.identity = identity
         machine = RolloutMachine(plan: settings.plan, configuredShadowHundredths: settings.shadow.shareHundredths)
         state = machine.adopting(state, atMilliseconds: clinux_wall_milliseconds())
-        inForce = state
+        inForce.state = state
         dataPlane?.reload(snapshot, from: old)
         var warnings: [String] = []
         let event = event("reload", before: rolloutJSON(before), after: rolloutJSON(state), origin)
@@ -223,29 +256,46 @@ package actor RolloutController {
             if let stored, stored.details == record.details { return }
             let origin = ChangeOrigin(actor: "gateway", reason: stored == nil ? "first start" : "plan changed")
             let event = event("start", before: .null, after: rolloutJSON(next), origin)
-            _ = try await journal.write { store throws(JournalError) in
+            let isSaved = try await journal.write { store throws(JournalError) in
                 try store.saveRollout(record, replacing: stored?.generation ?? 0, event: event)
             }
+            if isSaved { durableGeneration = record.generation } else { _ = await readShared() }
         } catch {
             logLine("the rollout's state is not durable yet: \(error.message)")
         }
     }
 
-    /// Stores a state over whatever older one is stored: one generation back as a rule, more after a rollback that was
-    /// in force without being durable. Saves keep the order of the commands: the journal takes its work in order.
-    private func save(_ record: RolloutRecord, _ event: RolloutEvent) async throws(JournalError) {
-        let isSaved = try await journal.write { store throws(JournalError) in
-            let stored = try store.loadRollout()?.generation ?? 0
-            guard stored < record.generation else { return false }
-            return try store.saveRollout(record, replacing: stored, event: event)
+    /// Stores a state over the one that this gateway knows to be stored: one generation back as a rule, more after a rollback
+    /// that was in force without being durable. Saves keep the order of the commands: the journal takes its work in order.
+    /// - Throws: `otherGeneration` when another gateway has changed the rollout meanwhile.
+    func save(_ record: RolloutRecord, _ event: RolloutEvent) async throws(JournalError) {
+        let (known, mine) = (durableGeneration, saving)
+        saving[record.generation] = record
+        defer { saving[record.generation] = nil }
+        let stored = try await journal.write { store throws(JournalError) -> Int64 in
+            let stored = try store.loadRollout()
+            let generation = stored?.generation ?? 0
+            // Commands may come faster than the store is: an earlier one of this gateway's is as good as the known one.
+            let isKnown = generation == known || (stored != nil && stored == mine[generation])
+            guard isKnown, generation < record.generation else { return generation }
+            return try store.saveRollout(record, replacing: generation, event: event) ? record.generation : generation
         }
-        if !isSaved { throw JournalError(.other, RolloutController.otherGeneration) }
+        if stored != record.generation { throw RolloutController.otherGeneration }
+        durableGeneration = max(durableGeneration, stored)
     }
 
-    private func publish() {
-        inForce = state
+    /// A state is what the loops decide by, from now on, with the pins that hold now; unless a newer one is in force.
+    func putInForce(_ state: RolloutState) {
+        arming += 1
+        let isNewer = state.generation >= inForce.state.generation
+        let next = Decided(state: isNewer ? state : inForce.state, pins: pins)
+        if isMovingBack(from: inForce, to: next) { movedBackAt = clinux_monotonic_nanoseconds() / 1_000_000 }
+        inForce = next
         dataPlane?.publish(snapshot)
     }
+
+    /// The loops go on as before, and take care that other gateways know of what they leave outstanding to these sides.
+    func publish(announcing sides: SideSet) { dataPlane?.publish(snapshot(announcing: sides)) }
 
     /// Stores the present state as soon as the store takes it again: what is in force must survive a restart.
     private func keepTrying(_ event: RolloutEvent) {
@@ -259,17 +309,23 @@ package actor RolloutController {
                     try await save(try record(of: state), event)
                     isStored = true
                 } catch {
-                    // A newer state was stored meanwhile, or the gateway ends: nothing is left to do.
-                    isStored = !error.isTransient || error.message == RolloutController.otherGeneration
+                    if error == RolloutController.otherGeneration {
+                        // A newer state of this gateway's was stored meanwhile; or another gateway has gone on without having
+                        // seen this rollback: the way back counts, and is commanded anew.
+                        isStored = state.generation <= durableGeneration
+                        if !isStored { await rollBackAgain() }
+                    } else {
+                        isStored = !error.isTransient
+                    }
                 }
             }
             isTrying = false
         }
     }
 
-    private static let otherGeneration = "the stored rollout is at another generation"
+    static let otherGeneration = JournalError(.other, "the stored rollout is at another generation")
 
-    private func record(of state: RolloutState) throws(JournalError) -> RolloutRecord {
+    func record(of state: RolloutState) throws(JournalError) -> RolloutRecord {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let details = try? encoder.encode(state) else {

@@ -57,6 +57,7 @@ package final class DataPlane: Sendable {
             }
         }
         startThread(name: "resolver") { [self] in refreshNames() }
+        startRefill()
         return ports
     }
 
@@ -145,47 +146,46 @@ package final class DataPlane: Sendable {
 
     // MARK: Legs
 
-    /// Enters what was outstanding when the gateway last stopped and sends it on its way. Before the listeners start, in the
-    /// order of acceptance.
-    package func recover(_ changes: [OutstandingChange]) {
-        for change in changes {
-            var sides: SideSet = []
-            for side in Side.allCases where change.legs[side].state == .pending { sides.insert(SideSet(side)) }
-            shared.coordinator.enter(change.sequence, user: change.user, records: change.records, sides: sides)
-            deliver(change, sides)
+    /// Takes over a change that an earlier process accepted and did not answer: its authoritative leg is sent as a repeat, and its
+    /// answer decides. Before the listeners start, in the order of acceptance, after everything left over has been counted.
+    package func recover(_ change: OutstandingChange) {
+        shared.coordinator.enter(left: change)
+        let worker = worker(of: change.sequence)
+        worker.loop.execute {
+            worker.deliveries.start(
+                Delivery(
+                    sequence: change.sequence, user: change.user, side: change.side,
+                    acceptedMilliseconds: change.acceptedMilliseconds, status: change.legs[change.side], message: nil,
+                    otherStatus: change.legs[change.side.other], isAuthoritative: true, answeredStatus: nil))
         }
     }
 
-    private func deliver(_ change: OutstandingChange, _ sides: SideSet) {
-        let worker = workers[Int(change.sequence % Int64(workers.count))]
-        // A write that was under way when the gateway died may have been acknowledged, by either side: until it is
-        // decided, neither may be thought to have it.
-        for side in Side.allCases where sides.contains(SideSet(side)) {
-            shared.coordinator.addOutstanding(
-                change.sequence, user: change.user, side, acceptedMilliseconds: change.acceptedMilliseconds)
-        }
-        if change.answeredStatus == nil {
-            let (side, sequence) = (change.side, change.sequence)
-            worker.loop.execute {
-                worker.deliveries.start(
-                    Delivery(
-                        sequence: sequence, user: change.user, side: side,
-                        acceptedMilliseconds: change.acceptedMilliseconds,
-                        status: change.legs[side], message: nil, otherStatus: change.legs[side.other],
-                        isAuthoritative: true,
-                        answeredStatus: nil))
+    /// Takes over changes of a gateway that is gone, in the order of acceptance, while this one runs.
+    /// - Parameter foreign: changes of yet other gateways that come before some of them.
+    package func takeOver(_ changes: [OutstandingChange], behind foreign: [OutstandingChange]) {
+        shared.coordinator.count(takenOver: changes, behind: foreign)
+        for change in changes where change.answeredStatus == nil { recover(change) }
+        shared.coordinator.refill()
+    }
+
+    private func worker(of sequence: Sequence64) -> Worker { workers[Int(sequence % Int64(workers.count))] }
+
+    /// Begins to bring deferred legs back from the journal, and sends them on their way.
+    private func startRefill() {
+        let (workers, loop) = (workers, loops[0])
+        WindowRefill(
+            coordinator: shared.coordinator,
+            deliver: { changes, side in
+                for (index, worker) in workers.enumerated() {
+                    let own = changes.filter { Int($0.sequence % Int64(workers.count)) == index }
+                    guard !own.isEmpty else { continue }
+                    worker.loop.execute { for change in own { worker.deliveries.start(Delivery(change, side)) } }
+                }
+            },
+            later: { action in
+                loop.execute { loop.schedule(after: WindowRefill.pauseMilliseconds, action) }
             }
-            return
-        }
-        for side in Side.allCases where sides.contains(SideSet(side)) {
-            worker.loop.execute {
-                worker.deliveries.start(
-                    Delivery(
-                        sequence: change.sequence, user: change.user, side: side,
-                        acceptedMilliseconds: change.acceptedMilliseconds, status: change.legs[side], message: nil,
-                        answeredStatus: change.answeredStatus))
-            }
-        }
+        ).start()
     }
 
     /// Sends a parked leg again: it goes to the tail of its lanes, and counts as outstanding until it holds.
@@ -196,11 +196,14 @@ package final class DataPlane: Sendable {
         legs[side] = LegStatus(.pending, attempts: legs[side].attempts)
         shared.coordinator.journal.post(.leg(change.sequence, side, legs[side]))
         let records = change.submission.records.map(\.record)
+        let (coordinator, sequence, user) = (shared.coordinator, change.sequence, change.submission.user)
+        coordinator.enter(sequence, user: user, records: records, sides: SideSet(side))
+        coordinator.addOutstanding(sequence, user: user, side, acceptedMilliseconds: change.acceptedMilliseconds)
         let outstanding = OutstandingChange(
-            sequence: change.sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: change.submission.user,
-            records: records, side: change.submission.side, legs: legs, answeredStatus: change.answeredStatus ?? 200)
-        shared.coordinator.enter(change.sequence, user: change.submission.user, records: records, sides: SideSet(side))
-        deliver(outstanding, SideSet(side))
+            sequence: sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: user, records: records,
+            side: change.submission.side, legs: legs, answeredStatus: change.answeredStatus ?? 200)
+        let worker = worker(of: sequence)
+        worker.loop.execute { worker.deliveries.start(Delivery(outstanding, side)) }
     }
 }
 

@@ -3,6 +3,13 @@ package protocol JournalReading: AnyObject {
     /// Changes with an outstanding leg, in the order of acceptance.
     /// - Parameter sequence: the last one already seen; 0 for the first page.
     func outstanding(after sequence: Sequence64, limit: Int) throws(JournalError) -> [OutstandingChange]
+    /// A page of changes whose leg of one side is outstanding, in the order of acceptance.
+    func outstanding(_ query: OutstandingQuery) throws(JournalError) -> [OutstandingChange]
+    /// Users and sides of outstanding changes, in the order of acceptance: what a start counts.
+    /// - Parameter sequence: the last one already seen; 0 for the first page.
+    func outstandingPlaces(after sequence: Sequence64, limit: Int) throws(JournalError) -> [OutstandingPlace]
+    /// Outstanding changes whose answer is not known: what a start has to decide. As many as were under way when the last process ended.
+    func unanswered(after sequence: Sequence64, limit: Int) throws(JournalError) -> [OutstandingChange]
     /// One change with headers and body; nil when it is unknown or pruned.
     func load(_ sequence: Sequence64) throws(JournalError) -> StoredChange?
     /// Rows, newest first.
@@ -16,6 +23,13 @@ package protocol JournalReading: AnyObject {
     /// Events, newest first.
     func events(before cursor: Int64?, limit: Int) throws(JournalError) -> [RolloutEvent]
     func pins() throws(JournalError) -> [Pin]
+    /// Grows with every change of rollout or pins in a store that gateways share; 0 in one that is not shared. What is read
+    /// after it is at least as new.
+    func sharedVersion() throws(JournalError) -> Int64
+}
+
+extension JournalReading {
+    package func sharedVersion() throws(JournalError) -> Int64 { 0 }
 }
 
 /// A journal that can be written. Synchronous; used from the journal thread only.

@@ -81,6 +81,17 @@ package struct LaneTable: Sendable {
         entries[sequence]?.sides.contains(SideSet(side)) ?? false
     }
 
+    /// Whether nobody waits behind a leg in any of its lanes. False when it is not in the table.
+    package func isLast(_ sequence: Sequence64, _ side: Side) -> Bool {
+        guard let entry = entries[sequence], entry.sides.contains(SideSet(side)) else { return false }
+        var index = entry.firstPlace
+        while index != Self.none {
+            guard places[Int(index)].next[side] == Self.none else { return false }
+            index = places[Int(index)].sibling
+        }
+        return true
+    }
+
     /// A leg is no longer outstanding (it holds, was skipped or was parked), whether or not it was first.
     /// - Returns: the changes whose leg of that side has now become first in all their lanes, in the order of the lanes.
     package mutating func leave(_ sequence: Sequence64, _ side: Side) -> [Sequence64] {

@@ -51,16 +51,25 @@ package struct Outstanding: Sendable {
 
     package init() {}
 
-    /// A leg has become outstanding. Adding it twice changes nothing.
-    package mutating func add(_ sequence: Sequence64, user: String?, _ side: Side, acceptedMilliseconds: Int64) {
-        guard ages[side].insert(Arrival(sequence: sequence, acceptedMilliseconds: acceptedMilliseconds)) else { return }
+    /// A leg has become outstanding.
+    /// - Returns: false, and nothing changes, when it was already.
+    @discardableResult
+    package mutating func add(_ sequence: Sequence64, user: String?, _ side: Side, acceptedMilliseconds: Int64) -> Bool
+    {
+        guard ages[side].insert(Arrival(sequence: sequence, acceptedMilliseconds: acceptedMilliseconds)) else {
+            return false
+        }
         change(user, side, by: 1)
+        return true
     }
 
-    /// A leg is no longer outstanding. Removing one that is not changes nothing.
-    package mutating func remove(_ sequence: Sequence64, user: String?, _ side: Side) {
-        guard ages[side].remove(sequence) else { return }
+    /// A leg is no longer outstanding.
+    /// - Returns: false, and nothing changes, when it was not.
+    @discardableResult
+    package mutating func remove(_ sequence: Sequence64, user: String?, _ side: Side) -> Bool {
+        guard ages[side].remove(sequence) else { return false }
         change(user, side, by: -1)
+        return true
     }
 
     /// Legs to a side that this user waits for.

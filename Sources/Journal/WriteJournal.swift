@@ -10,12 +10,15 @@ package protocol WriteJournal: AnyObject, Sendable {
     /// Keeps a fact. It waits a few milliseconds for company, is retried until it is durable, and is never lost while the
     /// process lives. Facts of one change are kept in the order in which they were posted.
     func post(_ update: JournalUpdate)
+    /// Keeps a fact that something else waits for; it goes with the next group.
+    /// - Parameter kept: called once, when the fact is durable, or when the journal is closed.
+    func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void)
     /// Reads a change back for a retry, off the writer's thread.
     func load(_ sequence: Sequence64, completion: @escaping @Sendable (Result<StoredChange?, JournalError>) -> Void)
-    /// A page of changes with outstanding legs, in the order of acceptance.
+    /// A page of changes whose leg of one side is outstanding. It shows everything that was posted before this call; fails when the
+    /// journal cannot keep that now.
     func outstanding(
-        after sequence: Sequence64, limit: Int,
-        completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void)
+        _ query: OutstandingQuery, completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void)
 }
 
 /// The accepted writes of one group.

@@ -23,6 +23,8 @@ package final class JournalWriter: @unchecked Sendable {
     private var sums = JournalFigures()
     private var postedUpdates: UInt64 = 0
     private var keptUpdates: UInt64 = 0
+    /// Who waits for which update, in order. As many as legs were refused and are not durable yet.
+    private var waiters: [(update: UInt64, kept: @Sendable () -> Void)] = []
     private var retention: Retention?
     private var onAdmitted: @Sendable (AdmittedGroup) -> Void = { _ in }
 
@@ -80,6 +82,18 @@ package final class JournalWriter: @unchecked Sendable {
         }
     }
 
+    package func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void) {
+        let isClosed = monitor.locked {
+            queue.append(update, at: monotonicNanoseconds(), isAwaited: true)
+            postedUpdates += 1
+            if thread == nil, isClosing { return true }
+            waiters.append((update: postedUpdates, kept: kept))
+            monitor.wakeAll()
+            return false
+        }
+        if isClosed { kept() }
+    }
+
     /// Runs work on the journal thread, between two groups. It gets nil when the journal is closed before its turn.
     package func perform(_ work: @escaping @Sendable ((any JournalStore)?) -> Void) {
         let isClosed = monitor.locked {
@@ -89,6 +103,20 @@ package final class JournalWriter: @unchecked Sendable {
             return false
         }
         if isClosed { work(nil) }
+    }
+
+    /// Calls back on the journal thread when everything posted before is durable, or with the reason why it cannot be now.
+    package func whenKept(_ completion: @escaping @Sendable (JournalError?) -> Void) {
+        // Runs after the group that took what was posted before; what that group could not keep is in `retained`.
+        perform { [self] store in
+            if store == nil {
+                completion(JournalError(.closed, "the journal is closed"))
+            } else if !core.retained.isEmpty {
+                completion(JournalError(.other, "the journal cannot be written now"))
+            } else {
+                completion(nil)
+            }
+        }
     }
 
     /// Changes how long settled rows are kept; nil: for ever.
@@ -139,6 +167,11 @@ package final class JournalWriter: @unchecked Sendable {
         let left = monitor.locked { queue.takeAll() }
         for write in left.writes { write.completion(.unavailable("the journal is closed")) }
         for work in left.works { work(nil) }
+        let waiting = monitor.locked {
+            defer { waiters = [] }
+            return waiters
+        }
+        for waiter in waiting { waiter.kept() }
         return monitor.locked { keptUpdates == postedUpdates }
     }
 }
@@ -182,6 +215,7 @@ extension JournalWriter {
         switch outcome.result {
         case .success(let committed):
             account(group, updates: outcome.updates, nanoseconds: end - begin, failure: nil)
+            tellWaiters()
             let admitted = GroupCommit.admitted(group, committed)
             if !admitted.changes.isEmpty { onAdmitted(admitted) }
             for (admission, write) in zip(committed.admissions, group.writes) { write.completion(admission) }
@@ -218,6 +252,16 @@ extension JournalWriter {
             GroupReport(
                 submissions: group.writes.count, updates: updates, commitNanoseconds: nanoseconds, queueDepth: depth,
                 failure: failure))
+    }
+
+    private func tellWaiters() {
+        let ready = monitor.locked { () -> [(update: UInt64, kept: @Sendable () -> Void)] in
+            guard let first = waiters.first, first.update <= keptUpdates else { return [] }
+            let count = waiters.prefix { $0.update <= keptUpdates }.count
+            defer { waiters.removeFirst(count) }
+            return Array(waiters.prefix(count))
+        }
+        for waiter in ready { waiter.kept() }
     }
 
     /// One small step of pruning between two groups. A failure is tried again at the next turn: pruning is never urgent.

@@ -29,6 +29,8 @@ package final class ThreadedJournal: WriteJournal, JournalAccess {
 
     package func post(_ update: JournalUpdate) { writer.post(update) }
 
+    package func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void) { writer.post(update, kept: kept) }
+
     package func load(
         _ sequence: Sequence64, completion: @escaping @Sendable (Result<StoredChange?, JournalError>) -> Void
     ) {
@@ -39,14 +41,17 @@ package final class ThreadedJournal: WriteJournal, JournalAccess {
     }
 
     package func outstanding(
-        after sequence: Sequence64, limit: Int,
-        completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void
+        _ query: OutstandingQuery, completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void
     ) {
-        reader.perform { connection in
-            completion(
-                connection.flatMap { reader in
-                    Self.result { () throws(JournalError) in try reader.outstanding(after: sequence, limit: limit) }
-                })
+        // First the writer: the page must show what was posted before. Then the reader, so that writes do not wait for it.
+        writer.whenKept { [reader] failure in
+            if let failure { return completion(.failure(failure)) }
+            reader.perform { connection in
+                completion(
+                    connection.flatMap { reader in
+                        Self.result { () throws(JournalError) in try reader.outstanding(query) }
+                    })
+            }
         }
     }
 

@@ -34,11 +34,13 @@ package struct WriteQueue {
     package private(set) var updates: [JournalUpdate] = []
     package private(set) var works: [Work] = []
     package private(set) var bytes = 0
+    /// Somebody waits for one of the updates.
+    private var isAwaited = false
     /// When the oldest of `updates` arrived, on the monotonic clock.
     package private(set) var updatesSince: UInt64 = 0
 
     package var isEmpty: Bool { writes.isEmpty && updates.isEmpty && works.isEmpty }
-    package var isUrgent: Bool { !writes.isEmpty || !works.isEmpty }
+    package var isUrgent: Bool { !writes.isEmpty || !works.isEmpty || isAwaited }
 
     /// - Returns: false when the write does not fit.
     package mutating func append(_ write: Write, limits: JournalLimits) -> Bool {
@@ -50,7 +52,8 @@ package struct WriteQueue {
         return true
     }
 
-    package mutating func append(_ update: JournalUpdate, at now: UInt64) {
+    package mutating func append(_ update: JournalUpdate, at now: UInt64, isAwaited: Bool = false) {
+        if isAwaited { self.isAwaited = true }
         if updates.isEmpty { updatesSince = now }
         updates.append(update)
     }
@@ -66,6 +69,7 @@ package struct WriteQueue {
     package mutating func take(_ limits: JournalLimits) -> Group {
         var group = Group()
         swap(&group.updates, &updates)
+        isAwaited = false
         swap(&group.works, &works)
         var size = 0
         var count = 0

@@ -33,19 +33,23 @@ package final class PostgresRows {
     package func text(_ row: Int, _ column: Int) -> String { StoredText.decode(value(row, column)) }
     package func textOrNil(_ row: Int, _ column: Int) -> String? { isNull(row, column) ? nil : text(row, column) }
     package func bytes(_ row: Int, _ column: Int) -> [UInt8] { Array(value(row, column)) }
-    package func texts(_ row: Int, _ column: Int) -> [String] { elements(row, column).map { StoredText.decode($0) } }
-    package func int64s(_ row: Int, _ column: Int) -> [Int64] { elements(row, column).map { Self.integer($0) } }
+    package func texts(_ row: Int, _ column: Int) -> [String] { elements(row, column).map { $0.map { StoredText.decode($0) } ?? "" } }
+    package func int64s(_ row: Int, _ column: Int) -> [Int64?] { elements(row, column).map { $0.map { Self.integer($0) } } }
 
-    /// The elements of a one-dimensional array without NULLs.
-    private func elements(_ row: Int, _ column: Int) -> [UnsafeBufferPointer<UInt8>] {
+    /// The elements of a one-dimensional array; nil for NULL.
+    private func elements(_ row: Int, _ column: Int) -> [UnsafeBufferPointer<UInt8>?] {
         let bytes = value(row, column)
         // Dimensions, flags, element type; then length and lower bound; then the elements, each after its length.
         guard bytes.count >= 20 else { return [] }
         var place = 20
-        var found: [UnsafeBufferPointer<UInt8>] = []
+        var found: [UnsafeBufferPointer<UInt8>?] = []
         while place + 4 <= bytes.count {
-            let length = max(0, Int(Self.integer(UnsafeBufferPointer(rebasing: bytes[place..<place + 4]))))
+            let length = Int(Self.integer(UnsafeBufferPointer(rebasing: bytes[place..<place + 4])))
             place += 4
+            guard length >= 0 else {
+                found.append(nil)
+                continue
+            }
             guard place + length <= bytes.count else { break }
             found.append(UnsafeBufferPointer(rebasing: bytes[place..<place + length]))
             place += length

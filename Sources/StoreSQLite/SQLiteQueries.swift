@@ -3,7 +3,7 @@ internal import Rollout
 
 /// The prepared reading statements of one connection.
 package final class SQLiteQueries {
-    private static let legs =
+    static let legs =
         """
         legacy_state, legacy_attempts, legacy_refusals, legacy_last_status, legacy_next_attempt_at,
         new_state, new_attempts, new_refusals, new_last_status, new_next_attempt_at
@@ -18,7 +18,7 @@ package final class SQLiteQueries {
             ifnull((SELECT value FROM counter WHERE name = 'pruned_sequence'), 0))
         """
 
-    private let outstandingPage: Statement
+    let outstanding: OutstandingQueries
     private let batchRecords: Statement
     private let change: Statement
     private let rowsPage: Statement
@@ -30,16 +30,12 @@ package final class SQLiteQueries {
     private let allPins: Statement
 
     init(_ connection: SQLiteConnection) throws(JournalError) {
-        // INDEXED BY: without it SQLite takes the primary key for `sequence > ?` and walks over every settled change.
-        outstandingPage = try Statement(
-            connection,
-            """
-            SELECT sequence, accepted_at, user, record, record_count, side, answered_status, \(Self.legs)
-            FROM change INDEXED BY change_outstanding
-            WHERE \(Schema.outstanding) AND sequence > ? ORDER BY sequence LIMIT ?
-            """)
-        batchRecords = try Statement(
+        let batchRecords = try Statement(
             connection, "SELECT record, revision, payload_hash FROM batch_record WHERE sequence = ? ORDER BY ordinal")
+        self.batchRecords = batchRecords
+        outstanding = try OutstandingQueries(connection) { sequence throws(JournalError) in
+            try Self.records(batchRecords, sequence)
+        }
         change = try Statement(
             connection,
             """
@@ -86,29 +82,6 @@ package final class SQLiteQueries {
             WHERE sequence < ? ORDER BY sequence DESC LIMIT ?
             """)
         allPins = try Statement(connection, "SELECT user, side, since FROM pin ORDER BY user")
-    }
-
-    func outstanding(after sequence: Sequence64, limit: Int) throws(JournalError) -> [OutstandingChange] {
-        var found: [OutstandingChange] = []
-        outstandingPage.bind(sequence).bind(limit)
-        do {
-            while try outstandingPage.step() {
-                let row = outstandingPage
-                var records = row.textOrNil(3).map { [$0] } ?? []
-                if row.integer(4) > 1 {
-                    records += try readBatchRecords(row.integer(0)).map(\.record)
-                }
-                found.append(
-                    OutstandingChange(
-                        sequence: row.integer(0), acceptedMilliseconds: row.integer(1), user: Self.user(row.text(2)),
-                        records: records, side: try Self.side(row.integer(5)), legs: try Self.legs(row, from: 7),
-                        answeredStatus: row.integerOrNil(6).map { Int($0) }))
-            }
-            return found
-        } catch {
-            outstandingPage.reset()
-            throw error
-        }
     }
 
     func load(_ sequence: Sequence64) throws(JournalError) -> StoredChange? {
@@ -183,7 +156,13 @@ package final class SQLiteQueries {
 
     /// The records of a batch after its first.
     func readBatchRecords(_ sequence: Sequence64) throws(JournalError) -> [RecordRevision] {
-        try Self.all(batchRecords.bind(sequence)) { row throws(JournalError) in
+        try Self.records(batchRecords, sequence)
+    }
+
+    private static func records(
+        _ statement: Statement, _ sequence: Sequence64
+    ) throws(JournalError) -> [RecordRevision] {
+        try all(statement.bind(sequence)) { row throws(JournalError) in
             RecordRevision(record: row.text(0), revision: row.integerOrNil(1), payloadHash: row.text(2))
         }
     }
@@ -191,7 +170,7 @@ package final class SQLiteQueries {
 
 extension SQLiteQueries {
     /// Reads every row of a bound statement, and leaves it reset whatever happens.
-    private static func all<Row>(
+    static func all<Row>(
         _ statement: Statement, _ read: (Statement) throws(JournalError) -> Row
     ) throws(JournalError) -> [Row] {
         var rows: [Row] = []
@@ -213,7 +192,7 @@ extension SQLiteQueries {
         return side
     }
 
-    private static func legs(_ row: Statement, from column: Int32) throws(JournalError) -> Legs {
+    static func legs(_ row: Statement, from column: Int32) throws(JournalError) -> Legs {
         Legs(legacy: try leg(row, from: column), new: try leg(row, from: column + 5))
     }
 

@@ -7,7 +7,21 @@ package protocol SQLiteReading: JournalReading {
 
 extension SQLiteReading {
     package func outstanding(after sequence: Sequence64, limit: Int) throws(JournalError) -> [OutstandingChange] {
-        try queries.outstanding(after: sequence, limit: limit)
+        try queries.outstanding.page(after: sequence, limit: limit)
+    }
+
+    package func outstanding(_ query: OutstandingQuery) throws(JournalError) -> [OutstandingChange] {
+        try queries.outstanding.page(query)
+    }
+
+    package func outstandingPlaces(
+        after sequence: Sequence64, limit: Int
+    ) throws(JournalError) -> [OutstandingPlace] {
+        try queries.outstanding.places(after: sequence, limit: limit)
+    }
+
+    package func unanswered(after sequence: Sequence64, limit: Int) throws(JournalError) -> [OutstandingChange] {
+        try queries.outstanding.unanswered(after: sequence, limit: limit)
     }
 
     package func load(_ sequence: Sequence64) throws(JournalError) -> StoredChange? { try queries.load(sequence) }

@@ -1,4 +1,5 @@
 package import Journal
+internal import JournalThreads
 internal import Rollout
 
 /// The journal in one SQLite file of the data directory. Belongs to one thread; one store per directory and machine.

@@ -13,7 +13,7 @@ enum Schema {
     static let parked = "(legacy_state = 'parked' OR new_state = 'parked')"
 
     /// Each step takes the file from version `index` to `index + 1`. Steps are never edited once released.
-    static let migrations: [String] = [first]
+    static let migrations: [String] = [first, second]
 
     // Legs are columns of their change, so that an answer or a settled leg is one row update. Bodies have a table of their own:
     // SQLite writes a row anew with every update, and a body may be megabytes. No foreign keys: each would look its parent up
@@ -106,6 +106,14 @@ enum Schema {
             name TEXT PRIMARY KEY,
             value INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
+        """
+
+    // The index of outstanding changes now holds all that a start counts and that a page filters by, so that neither reads rows in
+    // vain: among a million rows those of 100,000 outstanding changes may lie on as many pages.
+    private static let second = """
+        DROP INDEX change_outstanding;
+        CREATE INDEX change_outstanding
+            ON change (sequence, accepted_at, user, answered_status, legacy_state, new_state) WHERE \(outstanding);
         """
 
     /// Makes a file ready: a new one gets the schema, an older one its migrations. Anything else is refused untouched.

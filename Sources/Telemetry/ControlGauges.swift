@@ -24,6 +24,8 @@ package struct ControlGauges: Sendable {
     package var thresholds: [GateName: Double] = [:]
     /// The plan's window in seconds.
     package var windowSeconds: Double = 0
+    /// How the gateway stands with the others of a shared store.
+    package var cluster = ClusterGauges()
     /// The process itself.
     package var process = ProcessFigures()
     /// Event loops.

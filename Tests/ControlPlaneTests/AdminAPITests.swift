@@ -37,7 +37,8 @@ private struct Office {
         self.isReady = isReady
         self.house = house
         api = AdminAPI(
-            controller: house.controller, dataPlane: dataPlane, journal: house.journal, health: JournalHealth(),
+            controller: house.controller, dataPlane: dataPlane, storage: Storage(journal: house.journal),
+            health: JournalHealth(),
             board: FigureBoard(dataPlane: dataPlane, control: house.metrics, windowSeconds: 300),
             tokens: try AdminTokens(directory: directory), reload: { _ in reload },
             isReady: { isReady.value.load(ordering: .relaxed) })

@@ -112,6 +112,15 @@ private struct Surroundings {
     #expect(try surroundings.word("anna") == "legacy breaker-open")
 }
 
+@Test func whoReadsLegacyForWantOfNewWaitsForWhatLegacyLacks() throws {
+    let surroundings = Surroundings(percent: 10_000)
+    surroundings.outstanding(.legacy)
+    #expect(try !surroundings.decide("anna").waitsForLegacy, "new serves")
+    surroundings.openBreaker()
+    #expect(try surroundings.word("anna") == "legacy breaker-open")
+    #expect(try surroundings.decide("anna").waitsForLegacy && !surroundings.decide("bert").waitsForLegacy)
+}
+
 @Test func aProbeIsNotSpentOnAUserWhoCannotTakeIt() throws {
     var surroundings = Surroundings(percent: 10_000)
     surroundings.openBreaker()
@@ -141,11 +150,15 @@ private struct Surroundings {
     behind.outstanding(.legacy)
     behind.coordinator.addOutstanding(2, user: "anna", .new, acceptedMilliseconds: 0)
     #expect(try behind.word("anna") == "legacy outside-percent")
-    #expect(try behind.decide("anna").isStale)
+    #expect(try behind.decide("anna").waitsForLegacy && !behind.decide("anna").isStale)
     let broken = Surroundings(movedBackAt: 1_000_000)
     broken.outstanding(.legacy)
     broken.openBreaker()
     #expect(try broken.word("anna") == "legacy outside-percent")
+    #expect(try broken.decide("anna").waitsForLegacy)
+    var late = behind
+    late.now += 5000
+    #expect(try late.decide("anna").isStale && !late.decide("anna").waitsForLegacy, "five seconds at most")
 }
 
 @Test func whoIsPinnedBackDrainsToo() throws {

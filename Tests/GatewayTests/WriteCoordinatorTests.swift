@@ -10,10 +10,10 @@ final class NoJournal: WriteJournal {
     func start(onAdmitted: @escaping @Sendable (AdmittedGroup) -> Void) {}
     func submit(_ submission: Submission, completion: @escaping @Sendable (Admission) -> Void) {}
     func post(_ update: JournalUpdate) {}
+    func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void) { kept() }
     func load(_ sequence: Sequence64, completion: @escaping @Sendable (Result<StoredChange?, JournalError>) -> Void) {}
     func outstanding(
-        after sequence: Sequence64, limit: Int,
-        completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void
+        _ query: OutstandingQuery, completion: @escaping @Sendable (Result<[OutstandingChange], JournalError>) -> Void
     ) {}
 }
 

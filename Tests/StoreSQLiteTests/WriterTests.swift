@@ -152,7 +152,9 @@ final class Collector<Item: Sendable>: Sendable {
         let journal = try ThreadedJournal(sqlite: directory.path)
         journal.start { _ in }
         let found = Collector<[Sequence64]>()
-        journal.outstanding(after: 0, limit: 10) { found.add((try? $0.get().map(\.sequence)) ?? [-1]) }
+        journal.outstanding(OutstandingQuery(side: .new, limit: 10)) {
+            found.add((try? $0.get().map(\.sequence)) ?? [-1])
+        }
         #expect(found.wait(for: 1) == [[3]])
         let loaded = Collector<String>()
         journal.load(3) { loaded.add((try? $0.get()?.submission.records.first?.record) ?? "nothing") }

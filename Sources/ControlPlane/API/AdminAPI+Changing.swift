@@ -4,7 +4,6 @@ import Gateway
 import Journal
 import JournalThreads
 import Rollout
-import StoreSQLite
 import Telemetry
 
 extension AdminAPI {

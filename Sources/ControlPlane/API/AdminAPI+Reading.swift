@@ -4,7 +4,6 @@ import Gateway
 import Journal
 import JournalThreads
 import Rollout
-import StoreSQLite
 import Synchronization
 import Telemetry
 
@@ -39,12 +38,25 @@ extension AdminAPI {
                         ("parked", .number(String(parked))),
                     ])
                 ),
+                ("store", storeJSON()),
                 (
                     "backends",
                     .object(
                         Side.allCases.map { ("\($0.name)", .object([("healthy", .bool(dataPlane.isHealthy($0)))])) })
                 ),
             ]))
+    }
+
+    /// The store, and how this gateway stands with the others of it. `stale`: what it shows of the shared state may be old.
+    private func storeJSON() -> JSONValue {
+        guard let state = storage.cluster?.state else { return .object([("kind", .string(storage.kind))]) }
+        return .object([
+            ("kind", .string(storage.kind)), ("connected", .bool(state.isConnected)),
+            ("stale", .bool(!state.isConnected)),
+            ("last_contact", .string(Instant(milliseconds: state.lastContactMilliseconds).text)),
+            ("members", .number(String(state.members))),
+            ("may_deliver", .bool(dataPlane.shared.coordinator.standing.mayDeliver)),
+        ])
     }
 
     private func figuresJSON(_ figures: FourFigures, _ gates: [GateReading]) -> [(String, JSONValue)] {
@@ -93,9 +105,14 @@ extension AdminAPI {
     private func settleJournal() { _ = journal.flush(timeoutMilliseconds: 200) }
 
     private func parkedLegs() async -> Int {
+        // While a shared store is away, nobody who asks for status waits for it.
+        if let cluster = storage.cluster, !cluster.state.isConnected { return lastParked.load(ordering: .relaxed) }
         settleJournal()
-        let counts = try? await journal.read { reader throws(JournalError) in try reader.counts() }
-        return (counts?.parkedLegacy ?? 0) + (counts?.parkedNew ?? 0)
+        guard let counts = try? await journal.read({ reader throws(JournalError) in try reader.counts() }) else {
+            return lastParked.load(ordering: .relaxed)
+        }
+        lastParked.store(counts.parkedLegacy + counts.parkedNew, ordering: .relaxed)
+        return counts.parkedLegacy + counts.parkedNew
     }
 
     func rollout() async -> ServiceResponse {
@@ -271,6 +288,14 @@ extension AdminAPI {
             if let threshold = gate.threshold { gauges.thresholds[gate.name] = threshold }
         }
         gauges.windowSeconds = Double(picture.settings.plan?.windowSeconds ?? 300)
+        if let state = storage.cluster?.state {
+            gauges.cluster = ClusterGauges(
+                members: UInt64(state.members), isConnected: state.isConnected,
+                mayDeliver: dataPlane.shared.coordinator.standing.mayDeliver, takenOver: state.takenOver,
+                fenced: state.fenced, announcements: state.announcements, lateAnnouncements: state.lateAnnouncements,
+                watched: UInt64(state.watched),
+                lastContactSeconds: Double(state.lastContactMilliseconds) / 1000)
+        }
         gauges.process = readProcessFigures()
         gauges.workers = UInt64(dataPlane.metrics.count)
         gauges.version = productVersion

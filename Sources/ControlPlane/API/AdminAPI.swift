@@ -6,7 +6,7 @@ import Journal
 import JournalThreads
 import Rollout
 import Routing
-import StoreSQLite
+import Synchronization
 import Telemetry
 
 /// The admin listener's requests (contract §9): who may ask, what is asked, what is answered.
@@ -15,7 +15,10 @@ import Telemetry
 final class AdminAPI: Sendable {
     let controller: RolloutController
     let dataPlane: DataPlane
-    let journal: ThreadedJournal
+    let storage: Storage
+    var journal: ThreadedJournal { storage.journal }
+    /// Parked legs, as last counted: what is shown while the store cannot be asked.
+    let lastParked = Atomic<Int>(0)
     let health: JournalHealth
     let board: FigureBoard
     let tokens: AdminTokens
@@ -24,13 +27,13 @@ final class AdminAPI: Sendable {
     let isReady: @Sendable () -> Bool
 
     init(
-        controller: RolloutController, dataPlane: DataPlane, journal: ThreadedJournal, health: JournalHealth,
+        controller: RolloutController, dataPlane: DataPlane, storage: Storage, health: JournalHealth,
         board: FigureBoard, tokens: AdminTokens,
         reload: @escaping @Sendable (ChangeOrigin) async -> ReloadOutcome, isReady: @escaping @Sendable () -> Bool
     ) {
         self.controller = controller
         self.dataPlane = dataPlane
-        self.journal = journal
+        self.storage = storage
         self.health = health
         self.board = board
         self.tokens = tokens

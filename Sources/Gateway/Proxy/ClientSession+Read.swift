@@ -1,6 +1,7 @@
 import CLinux
 import Configuration
 import HTTPWire
+import Journal
 import Rollout
 import Telemetry
 
@@ -21,6 +22,7 @@ extension ClientSession {
                 return try await passThrough()
             }
         }
+        if request.waitsForLegacy { await legacyCatchesUp() }
         let side = request.decision.side
         let pool = worker.pool(side)
         let shadow = request.isShadowed && client.head.method.isShadowed ? worker.shadows.open(self, side) : nil
@@ -99,6 +101,10 @@ extension ClientSession {
     /// moves back would (contract §5), so that nobody reads older than what they were told.
     private func legacyCatchesUp() async {
         let coordinator = worker.coordinator
+        if let cluster = coordinator.standing.cluster, cluster.state.members > 1 {
+            // What other gateways have outstanding is looked up for the few reads that new fails.
+            _ = await cluster.refreshForeign()
+        }
         guard coordinator.mayHaveOutstanding(.legacy),
             let user = snapshot.identity.user(
                 client.head, client.input.readable, worker.identityScratch,

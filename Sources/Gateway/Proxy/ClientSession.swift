@@ -218,6 +218,7 @@ final class ClientSession {
         request.decision = found.decision
         request.isOfNewUser = found.isOfNewUser
         if found.isStale, request.kind != .write { metrics.staleRead() }
+        request.waitsForLegacy = found.waitsForLegacy
         if request.kind == .read, let user, snapshot.rollout.shadowHundredths > 0 {
             request.isShadowed =
                 snapshot.rollout.shadowHundredths >= 10_000

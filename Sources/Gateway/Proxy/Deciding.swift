@@ -10,6 +10,8 @@ package struct UserDecision {
     package var pin: Side?
     /// Legacy serves although legs to it are outstanding: draining took too long.
     package var isStale = false
+    /// Legacy serves, and the user may wait for legs to it that are outstanding: new is not fit to serve.
+    package var waitsForLegacy = false
 }
 
 extension Snapshot {
@@ -32,10 +34,11 @@ extension Snapshot {
         let isOfNewUser = pin == .new || (pin == nil && isAdmitted)
         var input = DecisionInput(pin: pin, isAdmitted: isAdmitted)
         var hasOutstandingToLegacy = false
-        if !isOfNewUser, coordinator.mayHaveOutstanding(.legacy) {
+        var isDraining = false
+        if coordinator.mayHaveOutstanding(.legacy) {
             hasOutstandingToLegacy = coordinator.hasOutstanding(user, .legacy)
-            input.drainsToLegacy =
-                hasOutstandingToLegacy && now < rollout.movedBackAt + UInt64(Decision.drainLimitMilliseconds)
+            isDraining = hasOutstandingToLegacy && now < rollout.movedBackAt + UInt64(Decision.drainLimitMilliseconds)
+            input.drainsToLegacy = !isOfNewUser && isDraining
         }
         if isOfNewUser || input.drainsToLegacy {
             input.hasOutstandingToNew = coordinator.mayHaveOutstanding(.new) && coordinator.hasOutstanding(user, .new)
@@ -45,6 +48,7 @@ extension Snapshot {
         let decision = Rollout.decide(input)
         return UserDecision(
             decision: decision, isOfNewUser: isOfNewUser, position: position, pin: pin,
-            isStale: hasOutstandingToLegacy && decision.side == .legacy)
+            isStale: hasOutstandingToLegacy && decision.side == .legacy && !isOfNewUser && !isDraining,
+            waitsForLegacy: hasOutstandingToLegacy && decision.side == .legacy && (isOfNewUser || isDraining))
     }
 }

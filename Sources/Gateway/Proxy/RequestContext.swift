@@ -9,6 +9,8 @@ struct RequestContext {
     var decision = Decision(side: .legacy, reason: .anonymous)
     /// The user is on new by percent or pin, whoever serves this request.
     var isOfNewUser = false
+    /// A read of legacy that waits until legacy has what the user was told.
+    var waitsForLegacy = false
     /// The user's reads are shadowed.
     var isShadowed = false
     /// Monotonic nanoseconds.

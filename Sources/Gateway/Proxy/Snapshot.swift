@@ -1,5 +1,6 @@
 package import Configuration
 import Comparison
+package import Journal
 package import Rollout
 import Routing
 
@@ -35,14 +36,20 @@ package struct RolloutView: Sendable, Equatable {
     package var generation: Int64
     /// Monotonic milliseconds of the last change that may have moved users back to legacy; 0 = never.
     package var movedBackAt: UInt64
+    /// The sides that other gateways of the store may begin to read while writes of users who move are under way here: what is
+    /// left outstanding to them is announced before the client knows (`JournalCluster.announce`).
+    package var announces: SideSet
 
-    package init(percentHundredths: Int, shadowHundredths: Int, dualWrite: Bool, generation: Int64, movedBackAt: UInt64)
-    {
+    package init(
+        percentHundredths: Int, shadowHundredths: Int, dualWrite: Bool, generation: Int64, movedBackAt: UInt64,
+        announces: SideSet = []
+    ) {
         self.percentHundredths = percentHundredths
         self.shadowHundredths = shadowHundredths
         self.dualWrite = dualWrite
         self.generation = generation
         self.movedBackAt = movedBackAt
+        self.announces = announces
     }
 }
 

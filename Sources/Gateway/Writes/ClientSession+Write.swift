@@ -67,6 +67,7 @@ extension ClientSession {
             if side == .new, let reason = fallbackReason(.timeout) { return try await fallBack(&write, reason) }
             return try await give(up: &write, .laneBusy)
         }
+        guard worker.coordinator.standing.mayDeliver else { return try await give(up: &write, .journalUnavailable) }
         let pool = worker.pool(side)
         let started = clinux_monotonic_nanoseconds()
         let upstream: Connection
@@ -88,6 +89,7 @@ extension ClientSession {
         guard write.submission.dualWrite, await turn(write.sequence, .legacy) else {
             return try await give(up: &write, write.submission.dualWrite ? .laneBusy : .upstream(.connect))
         }
+        guard worker.coordinator.standing.mayDeliver else { return try await give(up: &write, .journalUnavailable) }
         let pool = worker.legacy
         request.decision = Decision(side: .legacy, reason: reason.reason)
         let started = clinux_monotonic_nanoseconds()
@@ -170,18 +172,36 @@ extension ClientSession {
         let side = pool.side
         let coordinator = worker.coordinator
         write.legs[side].state = .applied
-        let isOutstanding = write.legs[side.other].state.isOutstanding
-        if isOutstanding {
-            coordinator.addOutstanding(
+        let needsDelivery =
+            write.legs[side.other].state.isOutstanding
+            && coordinator.conclude(
                 write.sequence, user: write.submission.user, side.other,
-                acceptedMilliseconds: write.acceptedMilliseconds)
-        }
+                acceptedMilliseconds: write.acceptedMilliseconds, status: upstream.head.status)
         coordinator.leave(write.sequence, side)
         let answer = StoredAnswer(of: upstream, servedBy: side, loop: loop)
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
-        if isOutstanding { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
+        if needsDelivery { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
+        guard await othersKnow(write, side.other) else {
+            // A repeat gets the answer all the same.
+            _ = await pool.drain(upstream, into: capture, toHead: request.isHead)
+            post(write, servedBy: side, answer, capture, revisionAccepted: true)
+            return try await self.answer(.journalUnavailable)
+        }
         try await tell(write, answer, capture, revisionAccepted: true, upstream, pool, reason)
+    }
+
+    /// Where other gateways may read the side that does not have the write yet, they hear of it before the client does: else
+    /// the client could read there what is older than its own write.
+    /// - Returns: false when not all could be told; the client then gets no word that the write is done.
+    private func othersKnow(_ write: AcceptedWrite, _ side: Side) async -> Bool {
+        let standing = worker.coordinator.standing
+        guard standing.mayAnswer else { return false }
+        guard write.legs[side].state.isOutstanding, let user = write.submission.user else { return true }
+        let mayRead = worker.snapshot.rollout.announces.contains(SideSet(side)) || side == .new && request.isOfNewUser
+        guard mayRead else { return true }
+        let coordinator = worker.coordinator
+        return await standing.announce(user, side) { coordinator.hasOwnOutstanding(user: user, side) }
     }
 
     /// Starts the other leg; with `answer: both` waits until it has been tried once.
@@ -230,8 +250,13 @@ extension ClientSession {
         // New may have taken what legacy refuses now; nobody but an operator can tell.
         write.legs[side.other].state = write.isUncertainOnNew ? .parked : .skipped
         if write.isUncertainOnNew { metrics.legParked(.new) }
-        leaveLanes(write)
-        let answer = isFinal ? StoredAnswer(of: upstream, servedBy: side, loop: loop) : nil
+        var answer = isFinal ? StoredAnswer(of: upstream, servedBy: side, loop: loop) : nil
+        answer?.isBodyOmitted = true
+        guard await keep(write, servedBy: side, answer) else {
+            dispose(upstream, pool)
+            return try await self.answer(.journalUnavailable)
+        }
+        answer?.isBodyOmitted = false
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
         try await tell(write, answer, capture, revisionAccepted: false, upstream, pool, reason)
@@ -254,13 +279,22 @@ extension ClientSession {
     /// The write was not accepted: both legs are over, its revision and its key are free again.
     private func abandon(_ write: inout AcceptedWrite) {
         for side in Side.allCases { write.legs[side].state = .skipped }
-        leaveLanes(write)
-        worker.coordinator.journal.post(
-            .answered(write.sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false))
+        worker.coordinator.post(
+            refused: .answered(write.sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false))
     }
 
-    private func leaveLanes(_ write: AcceptedWrite) {
-        for side in Side.allCases { worker.coordinator.leave(write.sequence, side) }
+    /// The client hears of a refusal only when that is durable: after a crash the write would be sent again, and might be taken.
+    /// - Returns: false when it could not be made durable within the backend's time-out.
+    private func keep(_ write: AcceptedWrite, servedBy side: Side, _ answer: StoredAnswer?) async -> Bool {
+        let (coordinator, loop) = (worker.coordinator, loop)
+        let update = JournalUpdate.answered(
+            write.sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: false)
+        let limit = worker.pool(side).timeout
+        return await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
+            let once = Once(continuation)
+            coordinator.post(refused: update) { loop.execute { once.resume(true) } }
+            loop.schedule(after: limit) { once.resume(false) }
+        }
     }
 
     /// Passes the answer on; the journal has it before the client has its last byte, so that a repeat that comes at once
@@ -287,8 +321,22 @@ extension ClientSession {
         answer?.take(capture)
         var legs = write.legs
         if let other = write.other { legs[other.side] = other.status }
-        worker.coordinator.journal.post(
-            .answered(write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
+        worker.coordinator.post(
+            answered: .answered(
+                write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
+    }
+}
+
+/// A continuation that two may want to resume: the first one does. Confined to its loop.
+private final class Once: @unchecked Sendable {
+    private var continuation: UnsafeContinuation<Bool, Never>?
+
+    init(_ continuation: UnsafeContinuation<Bool, Never>) { self.continuation = continuation }
+
+    func resume(_ value: Bool) {
+        let waiting = continuation
+        continuation = nil
+        waiting?.resume(returning: value)
     }
 }
 

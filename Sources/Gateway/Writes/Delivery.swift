@@ -39,4 +39,12 @@ final class Delivery: @unchecked Sendable {
         self.isAuthoritative = isAuthoritative
         self.answeredStatus = answeredStatus
     }
+
+    /// A leg that comes from the journal, with the status that its client was told.
+    convenience init(_ change: OutstandingChange, _ side: Side) {
+        self.init(
+            sequence: change.sequence, user: change.user, side: side,
+            acceptedMilliseconds: change.acceptedMilliseconds, status: change.legs[side], message: nil,
+            answeredStatus: change.answeredStatus)
+    }
 }

@@ -8,21 +8,31 @@ import Telemetry
 /// Brings outstanding legs to their backends: in the order of their lanes, with back-off, for as long as it takes.
 /// Confined to its loop.
 ///
-/// Limits: 64 legs at a time a backend; 32 MiB of requests kept in memory, the others are read from the journal again.
+/// Limits: 64 legs at a time a backend, the others wait in line, at most as many as the window holds (`WindowLimits`); 32 MiB of requests kept in memory, the others are read from the journal again.
 final class DeliveryDesk: @unchecked Sendable {
     private static let concurrency = 64
     private static let retainedBytesMax = 32 << 20
+    /// How long legs wait before they look at a lost lease again, in milliseconds.
+    private static let leasePause: UInt64 = 50
 
     private unowned(unsafe) let worker: Worker
     private var retained = 0
     private var isStopping = false
     private let lines = [Line(), Line()]
 
-    /// Legs to one backend: how many are under way, and who waits for room, in order.
+    /// Legs to one backend: how many are under way, and who waits for room or for the breaker, in order.
     private final class Line: @unchecked Sendable {
         var active = 0
-        var waiting: [Delivery] = []
-        var front = 0
+        /// A timer will ask the breaker again.
+        var isAsking = false
+        /// Somebody is sending what waits.
+        var isAdvancing = false
+        private var waiting: [Delivery] = []
+        private var front = 0
+
+        var isEmpty: Bool { front >= waiting.count }
+
+        func append(_ delivery: Delivery) { waiting.append(delivery) }
 
         func next() -> Delivery? {
             guard front < waiting.count else {
@@ -84,26 +94,46 @@ final class DeliveryDesk: @unchecked Sendable {
     /// Legs under way.
     var activeCount: Int { lines[0].active + lines[1].active }
 
+    /// The leg is first in its lanes and due: it goes as soon as there is room and the backend is thought to be there.
     private func admit(_ delivery: Delivery) {
-        if isStopping { return }
-        let side = delivery.side
-        let breaker = worker.pool(side).breaker
-        if !breaker.admits(now: loop.now) {
-            // One probe at a time finds out whether the backend is back; everybody else waits for it.
-            let wait = Int64(max(breaker.nextProbe, loop.now) - loop.now) + Int64(loop.random.next() % 200)
-            return later(delivery, max(20, wait))
-        }
+        lines[Int(delivery.side.rawValue)].append(delivery)
+        advance(delivery.side)
+    }
+
+    /// Sends what waits for a backend, in order.
+    ///
+    /// The line waits as a whole: while the breaker is open one leg is the probe, and one timer asks again for all the others.
+    private func advance(_ side: Side) {
         let line = lines[Int(side.rawValue)]
-        guard line.active < DeliveryDesk.concurrency else {
-            line.waiting.append(delivery)
-            return
+        // An attempt that fails at once ends while this loop still runs: it goes on by itself.
+        guard !line.isAdvancing else { return }
+        line.isAdvancing = true
+        defer { line.isAdvancing = false }
+        let breaker = worker.pool(side).breaker
+        while !isStopping, line.active < DeliveryDesk.concurrency, !line.isEmpty {
+            // Without a lease another gateway may be sending these: nothing goes until it is renewed.
+            guard coordinator.standing.mayDeliver else { return askAgain(side, loop.now + DeliveryDesk.leasePause) }
+            guard breaker.admits(now: loop.now) else { return askAgain(side, breaker.nextProbe) }
+            guard let delivery = line.next() else { return }
+            line.active += 1
+            Task.immediate(executorPreference: loop) {
+                await self.attempt(delivery)
+                line.active -= 1
+                if self.isStopping { self.worker.reportDrained() }
+                self.advance(side)
+            }
         }
-        line.active += 1
-        Task.immediate(executorPreference: loop) {
-            await self.attempt(delivery)
-            line.active -= 1
-            if self.isStopping { self.worker.reportDrained() }
-            if let next = line.next() { self.admit(next) }
+    }
+
+    private func askAgain(_ side: Side, _ nextProbe: UInt64) {
+        let line = lines[Int(side.rawValue)]
+        guard !line.isAsking else { return }
+        line.isAsking = true
+        // Not all loops at once: the first one's probe may close the breaker for the others.
+        let wait = Int64(max(nextProbe, loop.now) - loop.now) + Int64(loop.random.next() % 200)
+        loop.schedule(after: max(20, wait)) { [unowned self] in
+            line.isAsking = false
+            self.advance(side)
         }
     }
 
@@ -111,6 +141,8 @@ final class DeliveryDesk: @unchecked Sendable {
 
     private func attempt(_ delivery: Delivery) async {
         guard let message = await message(of: delivery) else { return }
+        // Reading the request back may have taken long.
+        guard coordinator.standing.mayDeliver else { return admit(delivery) }
         let pool = worker.pool(delivery.side)
         let started = clinux_monotonic_nanoseconds()
         var outcome: LegOutcome
@@ -245,10 +277,15 @@ final class DeliveryDesk: @unchecked Sendable {
             worker.metrics.write(backend, leg: .authoritative, result: .ok, nanoseconds: nanoseconds)
             delivery.status.state = .applied
             delivery.status.nextAttemptMilliseconds = nil
-            let isOutstanding = delivery.otherStatus.state.isOutstanding
-            answered(delivery, delivery.status.lastStatus ?? 200, other: delivery.otherStatus, accepted: true)
+            let status = delivery.status.lastStatus ?? 200
+            let needsDelivery =
+                delivery.otherStatus.state.isOutstanding
+                && coordinator.conclude(
+                    delivery.sequence, user: delivery.user, other,
+                    acceptedMilliseconds: delivery.acceptedMilliseconds, status: status)
+            answered(delivery, status, other: delivery.otherStatus, accepted: true)
             settled(delivery, delivery.side)
-            guard isOutstanding else { return }
+            guard needsDelivery else { return }
             start(
                 Delivery(
                     sequence: delivery.sequence, user: delivery.user, side: other,
@@ -263,9 +300,12 @@ final class DeliveryDesk: @unchecked Sendable {
             // The client may have been told "done" before the gateway died: nobody but an operator can tell.
             let otherStatus = LegStatus(delivery.otherStatus.state.isOutstanding ? .parked : delivery.otherStatus.state)
             if otherStatus.state == .parked { worker.metrics.legParked(other.backend) }
-            answered(delivery, delivery.status.lastStatus ?? 400, other: otherStatus, accepted: false)
-            settled(delivery, delivery.side)
-            if delivery.otherStatus.state.isOutstanding { settled(delivery, other) }
+            let (coordinator, user, sequence) = (coordinator, delivery.user, delivery.sequence)
+            coordinator.post(
+                refused: update(delivery, delivery.status.lastStatus ?? 400, other: otherStatus, accepted: false)
+            ) {
+                for side in Side.allCases { coordinator.removeOutstanding(sequence, user: user, side) }
+            }
         case .failed:
             worker.metrics.write(backend, leg: .authoritative, result: .error, nanoseconds: nanoseconds)
             retry(delivery)
@@ -273,11 +313,14 @@ final class DeliveryDesk: @unchecked Sendable {
     }
 
     private func answered(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) {
+        coordinator.post(answered: update(delivery, status, other: other, accepted: accepted))
+    }
+
+    private func update(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) -> JournalUpdate {
         var legs = Legs(legacy: delivery.status, new: delivery.status)
         legs[delivery.side.other] = other
         let answer = delivery.answer ?? StoredAnswer(status: status, headerLines: [], body: [], servedBy: delivery.side)
-        coordinator.journal.post(
-            .answered(
-                delivery.sequence, servedBy: delivery.side, legs: legs, answer: answer, revisionAccepted: accepted))
+        return .answered(
+            delivery.sequence, servedBy: delivery.side, legs: legs, answer: answer, revisionAccepted: accepted)
     }
 }

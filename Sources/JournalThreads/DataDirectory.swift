@@ -1,18 +1,19 @@
 internal import Glibc
-internal import Journal
+package import Journal
 
-/// The directory that holds the embedded store, locked for one process. The lock ends with this object, or with the process.
-final class DataDirectory {
-    let path: String
+/// The directory that holds the embedded store and the tokens, locked for one process. The lock ends with this object, or with
+/// the process.
+package final class DataDirectory: Sendable {
+    package let path: String
     private let lock: Int32
 
     /// Name of the database file in the directory.
     static let databaseName = "journal.sqlite"
 
-    var databasePath: String { path + "/" + Self.databaseName }
+    package var databasePath: String { path + "/" + Self.databaseName }
 
     /// Creates the directory (mode 0700; its parent must exist) and takes its lock.
-    init(_ path: String) throws(JournalError) {
+    package init(_ path: String) throws(JournalError) {
         if mkdir(path, 0o700) != 0, errno != EEXIST {
             throw JournalError(.cannotOpen, "cannot create data directory \(path): \(Self.reason())")
         }
@@ -34,7 +35,7 @@ final class DataDirectory {
     deinit { close(lock) }
 
     /// Creates the database file with mode 0600 when it is missing. SQLite gives its side files the same mode.
-    func createDatabaseFile() throws(JournalError) {
+    package func createDatabaseFile() throws(JournalError) {
         let descriptor = open(databasePath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw JournalError(.cannotOpen, "cannot open \(databasePath): \(Self.reason())")
@@ -49,8 +50,37 @@ final class DataDirectory {
         }
     }
 
+    /// A name that stays this directory's for ever: who a gateway is to the others of a shared store, over restarts. Made at the
+    /// first call.
+    package func instanceName() throws(JournalError) -> String {
+        let file = path + "/instance"
+        let existing = open(file, O_RDONLY | O_CLOEXEC)
+        if existing >= 0 {
+            defer { close(existing) }
+            var bytes = [UInt8](repeating: 0, count: 64)
+            let count = read(existing, &bytes, bytes.count)
+            let name = bytes.prefix(max(0, count)).filter { $0 > 0x20 && $0 < 0x7f }
+            if name.count >= 16 { return String(decoding: name, as: UTF8.self) }
+        }
+        var random = [UInt8](repeating: 0, count: 16)
+        guard getentropy(&random, random.count) == 0 else {
+            throw JournalError(.other, "the system gives no random bytes for \(file)")
+        }
+        let digits = Array("0123456789abcdef".utf8)
+        let name = random.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        // Under another name until it is whole and durable: a name that changed would leave the old one's changes to wait.
+        let draft = file + ".new"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw JournalError(.cannotOpen, "cannot create \(file): \(Self.reason())") }
+        defer { close(descriptor) }
+        guard write(descriptor, name, name.count) == name.count, fsync(descriptor) == 0, rename(draft, file) == 0 else {
+            throw JournalError(.cannotOpen, "cannot write \(file): \(Self.reason())")
+        }
+        return String(decoding: name, as: UTF8.self)
+    }
+
     /// Takes group and others off a database file that is known to be ours.
-    func restrictDatabaseFile() throws(JournalError) {
+    package func restrictDatabaseFile() throws(JournalError) {
         guard chmod(databasePath, 0o600) == 0 else {
             throw JournalError(.cannotOpen, "cannot set the mode of \(databasePath): \(Self.reason())")
         }

@@ -1,0 +1,67 @@
+package import Rollout
+
+/// Changes of other gateways on the same store: they hold their place in the lanes of this gateway's changes.
+extension LegTables {
+    /// Enters a change that comes before one that is about to be admitted. In the order of acceptance, with `admit`.
+    package mutating func enter(foreign change: OutstandingChange) {
+        var sides: SideSet = []
+        for side in Side.allCases
+        where change.legs[side].state.isOutstanding && !lanes.contains(change.sequence, side) {
+            sides.insert(SideSet(side))
+        }
+        guard !sides.isEmpty else { return }
+        foreign[change.sequence, default: []].formUnion(sides)
+        lanes.enter(
+            change.sequence, keys: LaneKey.lanes(user: change.user, records: change.records), sides: sides)
+    }
+
+    /// Legs of another gateway's change are settled.
+    /// - Returns: changes whose leg has become first in all its lanes, by side.
+    package mutating func settle(foreign sequence: Sequence64, _ sides: SideSet) -> [(
+        side: Side, released: [Sequence64]
+    )] {
+        guard var known = foreign[sequence] else { return [] }
+        var released: [(side: Side, released: [Sequence64])] = []
+        for side in Side.allCases where known.intersection(sides).contains(SideSet(side)) {
+            known.remove(SideSet(side))
+            released.append((side: side, released: lanes.leave(sequence, side)))
+        }
+        foreign[sequence] = known.isEmpty ? nil : known
+        return released
+    }
+
+    /// Changes of others that this gateway waits for.
+    package var foreignSequences: [Sequence64] { Array(foreign.keys) }
+
+    // MARK: Taking over
+
+    /// Changes of a gateway that is gone are this one's now. In the order of acceptance, while this gateway runs. Those that were
+    /// not answered are admitted one by one (`admit(left:)`) afterwards; the others are deferred, and pages bring them in.
+    package mutating func count(takenOver changes: [OutstandingChange]) {
+        for change in changes {
+            newest = max(newest, change.sequence)
+            let key = DeliveryWindow.key(change.user)
+            for side in Side.allCases where change.legs[side].state.isOutstanding {
+                guard change.answeredStatus != nil else {
+                    adopt(change.sequence, side)
+                    continue
+                }
+                windows[side].lowerHorizon(to: change.sequence - 1, key)
+                windows[side].countDeferred(key, by: 1)
+                windows[side].notice(acceptedMilliseconds: change.acceptedMilliseconds)
+            }
+        }
+    }
+
+    /// A leg is this gateway's now, with its place in the lanes where it has one.
+    mutating func adopt(_ sequence: Sequence64, _ side: Side) {
+        guard var known = foreign[sequence] else { return }
+        known.remove(SideSet(side))
+        foreign[sequence] = known.isEmpty ? nil : known
+    }
+
+    /// Whether a leg holds its place here for another gateway.
+    func isForeign(_ sequence: Sequence64, _ side: Side) -> Bool {
+        foreign[sequence]?.contains(SideSet(side)) ?? false
+    }
+}

@@ -1,0 +1,146 @@
+package import Rollout
+
+/// How deferred legs come back from the journal, and what a start finds in it.
+extension LegTables {
+    // MARK: Pages
+
+    /// The page to read now, if any: one at a time a side. Whoever gets one must hand it to `take` or `pageFailed`.
+    ///
+    /// What the journal was told before this call must be in the page; `take` sorts out what it is told afterwards.
+    package mutating func nextPage(_ side: Side) -> OutstandingQuery? {
+        guard windows[side].page == nil, windows[side].deferred > 0 else { return nil }
+        let limits = windows[side].limits
+        let held = windows[side].held.count
+        guard held <= limits.windowMax - limits.pageMax else {
+            windows[side].isFilling = false
+            return nil
+        }
+        let query: OutstandingQuery
+        if let aside = windows[side].takeReady() {
+            query = OutstandingQuery(
+                side: side, scope: .user(aside.user), after: aside.horizon, through: newest, limit: limits.userMax)
+        } else if let horizon = windows[side].horizon, windows[side].deferred > windows[side].deferredAside,
+            windows[side].isFilling || held < limits.refillBelow
+        {
+            windows[side].isFilling = true
+            query = OutstandingQuery(side: side, after: horizon, through: newest, limit: limits.pageMax)
+        } else {
+            return nil
+        }
+        windows[side].page = DeliveryWindow.Page(request: query)
+        return query
+    }
+
+    /// What a page brought back.
+    package struct Refill: Sendable {
+        /// Legs that need a delivery, in the order of acceptance, with the status that the client was told.
+        package var deliveries: [OutstandingChange] = []
+        /// Changes that are in their lanes now and whose session, or left-over delivery, waits for its turn there.
+        package var entered: [Sequence64] = []
+        /// Users of deferred legs that do not count as outstanding until their write is decided.
+        package var uncounted: [String?] = []
+        /// Nothing came back; ask again after a pause.
+        package var isEmpty: Bool { deliveries.isEmpty && entered.isEmpty }
+    }
+
+    /// Takes the legs of the page that was asked for last.
+    package mutating func take(_ rows: [OutstandingChange], _ side: Side) -> Refill {
+        guard let page = windows[side].page else { return Refill() }
+        var refill = Refill()
+        for row in rows
+        where !page.settled.contains(row.sequence)
+            && (!lanes.contains(row.sequence, side) || isForeign(row.sequence, side))
+        {
+            take(row, side, page.request.scope, &refill)
+        }
+        let last = rows.last.map(\.sequence)
+        let end = rows.count < page.request.limit ? page.request.through : last ?? page.request.after
+        switch page.request.scope {
+        case .everyone:
+            windows[side].horizon = end
+            // What is left is younger than this page, but for users set aside.
+            if windows[side].asides.isEmpty, windows[side].deferred > 0, let row = rows.last {
+                windows[side].deferredSince = row.acceptedMilliseconds
+            }
+        case .user(let user):
+            windows[side].advance(
+                DeliveryWindow.key(user), to: end, held: outstanding.count(user: user, side))
+        }
+        endPage(side)
+        return refill
+    }
+
+    private mutating func take(
+        _ row: OutstandingChange, _ side: Side, _ scope: OutstandingQuery.Scope, _ refill: inout Refill
+    ) {
+        let key = DeliveryWindow.key(row.user)
+        if scope == .everyone {
+            guard windows[side].asides[key] == nil else { return }
+            if windows[side].isCrowded(by: outstanding.count(user: row.user, side)) {
+                windows[side].setAside(row.user, key, horizon: row.sequence - 1)
+                return
+            }
+        }
+        var row = row
+        switch windows[side].underway[row.sequence] {
+        case .elsewhere: return
+        case .undecided(_, let countsNow):
+            enter(row, side, key, isSecond: row.side != side)
+            refill.entered.append(row.sequence)
+            if countsNow {
+                outstanding.add(row.sequence, user: row.user, side, acceptedMilliseconds: row.acceptedMilliseconds)
+            } else {
+                refill.uncounted.append(row.user)
+            }
+            return
+        case .outstanding(let status):
+            row.answeredStatus = status
+        case nil:
+            // Not a change of this process: only one that admitted it may decide what an unanswered one comes to.
+            guard row.answeredStatus != nil else { return }
+        }
+        enter(row, side, key, isSecond: true)
+        outstanding.add(row.sequence, user: row.user, side, acceptedMilliseconds: row.acceptedMilliseconds)
+        refill.deliveries.append(row)
+    }
+
+    private mutating func enter(_ row: OutstandingChange, _ side: Side, _ key: LaneKey, isSecond: Bool) {
+        adopt(row.sequence, side)
+        windows[side].countDeferred(key, by: -1)
+        if windows[side].underway[row.sequence] != nil { windows[side].underway[row.sequence] = .elsewhere }
+        if isSecond { windows[side].held.insert(row.sequence) }
+        lanes.enter(
+            row.sequence, keys: LaneKey.lanes(user: row.user, records: row.records), sides: SideSet(side))
+    }
+
+    /// The page could not be read: it will be asked for again.
+    package mutating func pageFailed(_ side: Side) {
+        guard let page = windows[side].page else { return }
+        endPage(side)
+        if case .user(let user) = page.request.scope { windows[side].markReady(DeliveryWindow.key(user)) }
+    }
+
+    private mutating func endPage(_ side: Side) {
+        let answered = windows[side].page?.answered ?? []
+        windows[side].page = nil
+        for sequence in answered { windows[side].underway[sequence] = nil }
+        windows[side].openIfDone()
+    }
+
+    // MARK: A start
+
+    /// Counts what an earlier process has left. All of it is deferred; pages bring it in. Before anything is admitted, in the
+    /// order of acceptance. Unanswered changes are not counted here but admitted, one by one, afterwards.
+    package mutating func count(left places: [OutstandingPlace]) {
+        for place in places {
+            newest = max(newest, place.sequence)
+            guard place.isAnswered else { continue }
+            let key = DeliveryWindow.key(place.user)
+            for side in Side.allCases where place.sides.contains(SideSet(side)) {
+                windows[side].horizon = 0
+                windows[side].countDeferred(key, by: 1)
+                windows[side].notice(acceptedMilliseconds: place.acceptedMilliseconds)
+            }
+        }
+    }
+}

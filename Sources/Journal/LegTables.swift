@@ -1,0 +1,217 @@
+package import Rollout
+
+/// The lanes, the counts of outstanding legs, and the windows that bound both: what is known in memory about legs that are not
+/// settled. Pure and not thread-safe; every operation costs O(lanes of the change), a page O(its legs).
+///
+/// The life of a leg here: `admit` (accepted), then, of a second leg, `conclude` (the client is being told), `count(down)` and
+/// `leave` (it holds, is parked or is skipped), and `answered` when the journal has been told what the client was told. A
+/// deferred leg waits in the journal until a page brings it back.
+package struct LegTables: Sendable {
+    package internal(set) var lanes = LaneTable()
+    package internal(set) var outstanding = Outstanding()
+    var windows: PerSide<DeliveryWindow>
+    /// Legs of other gateways that come before some of this one's, in the lanes that they share.
+    var foreign: [Sequence64: SideSet] = [:]
+    /// The newest change that was admitted.
+    package internal(set) var newest: Sequence64 = 0
+
+    package init(limits: WindowLimits = WindowLimits()) { windows = PerSide(DeliveryWindow(limits: limits)) }
+
+    // MARK: Acceptance
+
+    /// Enters an accepted change into its lanes, in the order of acceptance.
+    /// - Parameters:
+    ///   - side: the side that decides.
+    ///   - sides: the legs that are outstanding.
+    /// - Returns: the legs that found no room and wait in the journal.
+    package mutating func admit(
+        _ sequence: Sequence64, user: String?, records: [String], side: Side, sides: SideSet
+    ) -> SideSet {
+        admit(sequence, user: user, records: records, side: side, sides: sides, isLeftOver: false)
+    }
+
+    /// Enters a change that an earlier process accepted and did not answer. It may have been acknowledged, by either side: until
+    /// it is decided, its legs count as outstanding on both.
+    /// - Returns: the legs that are outstanding.
+    package mutating func admit(left change: OutstandingChange) -> SideSet {
+        var sides: SideSet = []
+        for side in Side.allCases where change.legs[side].state.isOutstanding { sides.insert(SideSet(side)) }
+        let deferred = admit(
+            change.sequence, user: change.user, records: change.records, side: change.side, sides: sides,
+            isLeftOver: true)
+        for side in Side.allCases where sides.subtracting(deferred).contains(SideSet(side)) {
+            outstanding.add(
+                change.sequence, user: change.user, side, acceptedMilliseconds: change.acceptedMilliseconds)
+        }
+        return sides
+    }
+
+    private mutating func admit(
+        _ sequence: Sequence64, user: String?, records: [String], side: Side, sides: SideSet, isLeftOver: Bool
+    ) -> SideSet {
+        var deferred: SideSet = []
+        for each in Side.allCases where sides.contains(SideSet(each)) {
+            if defers(sequence, user: user, each, isSecond: each != side, isLeftOver: isLeftOver) {
+                deferred.insert(SideSet(each))
+            }
+        }
+        newest = max(newest, sequence)
+        let entering = sides.subtracting(deferred)
+        if !entering.isEmpty {
+            lanes.enter(sequence, keys: LaneKey.lanes(user: user, records: records), sides: entering)
+        }
+        return deferred
+    }
+
+    private mutating func defers(
+        _ sequence: Sequence64, user: String?, _ side: Side, isSecond: Bool, isLeftOver: Bool
+    ) -> Bool {
+        // Nothing of a user overtakes what is deferred; not even a leg that decides, which then waits for its turn in vain.
+        let waits =
+            windows[side].hasDeferred(user)
+            || (isSecond
+                && windows[side].isFull(
+                    // What a start finds left over is older than `newest`.
+                    for: user, heldOfUser: heldCount(user, side), last: min(newest, sequence - 1)))
+        if waits {
+            windows[side].countDeferred(DeliveryWindow.key(user), by: 1)
+            windows[side].underway[sequence] = .undecided(user: user, countsNow: isLeftOver)
+        } else {
+            if isSecond { windows[side].held.insert(sequence) }
+            // From here on a page could show it.
+            if windows[side].horizon != nil { windows[side].underway[sequence] = .elsewhere }
+        }
+        return waits
+    }
+
+    private func heldCount(_ user: String?, _ side: Side) -> Int {
+        // Spares the look-up while it cannot matter.
+        windows[side].held.count < windows[side].limits.crowded ? 0 : outstanding.count(user: user, side)
+    }
+
+    /// Enters a leg that was settled once and is to be sent again (an operator replays a parked one).
+    package mutating func readmit(_ sequence: Sequence64, user: String?, records: [String], _ side: Side) {
+        windows[side].held.insert(sequence)
+        windows[side].page?.settled.insert(sequence)
+        lanes.enter(sequence, keys: LaneKey.lanes(user: user, records: records), sides: SideSet(side))
+    }
+
+    // MARK: What became of a write
+
+    /// Where a leg is that has become outstanding.
+    package enum Place: Sendable, Equatable {
+        /// In memory: it needs a delivery. `isNew`: it did not count as outstanding before.
+        case held(isNew: Bool)
+        /// In the journal, from where a page brings it back. `isNew`: it was in memory until now.
+        case deferred(isNew: Bool)
+    }
+
+    /// The other side has taken the write: this leg is outstanding, before the client can know.
+    /// - Parameter status: what the client is told.
+    package mutating func conclude(
+        _ sequence: Sequence64, user: String?, _ side: Side, acceptedMilliseconds: Int64, status: Int
+    ) -> Place {
+        if case .undecided = windows[side].underway[sequence] {
+            windows[side].underway[sequence] = .outstanding(status: status)
+            windows[side].notice(acceptedMilliseconds: acceptedMilliseconds)
+            return .deferred(isNew: false)
+        }
+        if !windows[side].held.contains(sequence), evicts(sequence, side) {
+            // Nobody is behind it in its lanes, so nobody is released.
+            _ = lanes.leave(sequence, side)
+            windows[side].countDeferred(DeliveryWindow.key(user), by: 1)
+            windows[side].underway[sequence] = .outstanding(status: status)
+            windows[side].notice(acceptedMilliseconds: acceptedMilliseconds)
+            return .deferred(isNew: true)
+        }
+        windows[side].held.insert(sequence)
+        return .held(
+            isNew: outstanding.add(sequence, user: user, side, acceptedMilliseconds: acceptedMilliseconds))
+    }
+
+    /// Whether the leg of a fallback goes back to the journal: the window is full, a page will come by, and nobody waits behind it.
+    private func evicts(_ sequence: Sequence64, _ side: Side) -> Bool {
+        guard let horizon = windows[side].horizon, sequence > horizon,
+            windows[side].held.count >= windows[side].limits.windowMax
+        else { return false }
+        return lanes.isLast(sequence, side)
+    }
+
+    /// A leg in memory counts as outstanding.
+    /// - Returns: false when it did already.
+    package mutating func add(_ sequence: Sequence64, user: String?, _ side: Side, acceptedMilliseconds: Int64) -> Bool
+    {
+        outstanding.add(sequence, user: user, side, acceptedMilliseconds: acceptedMilliseconds)
+    }
+
+    /// A leg that counted as outstanding does not any more.
+    /// - Returns: false when it did not count.
+    package mutating func settle(_ sequence: Sequence64, user: String?, _ side: Side) -> Bool {
+        guard outstanding.remove(sequence, user: user, side) else { return false }
+        if !windows[side].asides.isEmpty {
+            windows[side].noteHeld(user, count: outstanding.count(user: user, side))
+        }
+        return true
+    }
+
+    /// What `leave` did.
+    package struct Departure: Sendable {
+        /// Changes whose leg of that side has become first in all its lanes.
+        package var released: [Sequence64] = []
+        /// The leg was a deferred one, of this user, and does not count any more.
+        package var dropped: String??
+    }
+
+    /// A leg holds, is parked or will never be sent.
+    package mutating func leave(_ sequence: Sequence64, _ side: Side) -> Departure {
+        windows[side].held.remove(sequence)
+        windows[side].page?.settled.insert(sequence)
+        var departure = Departure()
+        if case .undecided(let user, _) = windows[side].underway[sequence] {
+            windows[side].underway[sequence] = .elsewhere
+            windows[side].countDeferred(DeliveryWindow.key(user), by: -1)
+            windows[side].openIfDone()
+            departure.dropped = .some(user)
+        } else {
+            departure.released = lanes.leave(sequence, side)
+        }
+        return departure
+    }
+
+    /// The journal has been told what the client was told: its rows say the rest.
+    package mutating func answered(_ sequence: Sequence64) {
+        for side in Side.allCases {
+            if windows[side].page != nil {
+                windows[side].page?.answered.append(sequence)
+            } else if !windows[side].underway.isEmpty {
+                windows[side].underway[sequence] = nil
+            }
+        }
+    }
+
+    // MARK: Facts
+
+    /// Whether legs of a user to a side are outstanding.
+    package func hasOutstanding(_ user: String?, _ side: Side) -> Bool {
+        outstanding.count(user: user, side) > 0 || windows[side].hasDeferred(user)
+    }
+
+    /// Legs that are only in the journal.
+    package func deferred(_ side: Side) -> Int { windows[side].deferred }
+
+    /// Second legs in memory.
+    package func held(_ side: Side) -> Int { windows[side].held.count }
+
+    /// Whether every outstanding leg is in memory, or would be if it came now.
+    package func isOpen(_ side: Side) -> Bool { windows[side].horizon == nil && windows[side].asides.isEmpty }
+
+    /// All outstanding legs of a side, and when the oldest was accepted (or a little earlier); milliseconds since 1970.
+    package func backlog(_ side: Side) -> (count: Int, oldestMilliseconds: Int64?) {
+        let held = outstanding.oldestAcceptedMilliseconds(side)
+        let deferred = windows[side].deferredSince
+        return (
+            outstanding.total(side) + windows[side].deferred,
+            held.map { min($0, deferred ?? $0) } ?? deferred
+        )
+    }
+}

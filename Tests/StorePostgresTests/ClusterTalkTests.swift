@@ -7,15 +7,6 @@ import Testing
 
 /// Announcements, versions, watches and lost connections, on a real server.
 @Suite struct ClusterTalk {
-    /// Ends every session of the gateways of a database, those that listen too.
-    private func cutSessions(_ database: ClusterDatabase) throws {
-        try database.connection.script(
-            """
-            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'cutover'
-            """)
-    }
-
     @Test func anAnnouncementIsAnsweredWhenTheOthersHaveLooked() async throws {
         let database = try ClusterDatabase()
         let (a, b) = (try database.member("a"), try database.member("b"))
@@ -175,7 +166,7 @@ import Testing
         try database.connection.script("UPDATE counter SET value = value + 1 WHERE name = 'version'")
         try await until("both hear") { a.heard.versions == [0, 1, 2] && b.heard.versions == [0, 1, 2] }
         // Nor of this one: those that listen are cut off at the same moment.
-        try cutSessions(database)
+        try database.cutSessions()
         try database.connection.script("SELECT state_changed()")
         try await until("both hear") { a.heard.versions == [0, 1, 2, 3] && b.heard.versions == [0, 1, 2, 3] }
         for member in [a, b] { member.cluster.leave() }
@@ -235,7 +226,7 @@ import Testing
         let (a, b) = (try database.member("a"), try database.member("b"))
         let ids = [a.id, b.id]
         for _ in 0..<5 {
-            try cutSessions(database)
+            try database.cutSessions()
             let renewals = (a.heard.renewals, b.heard.renewals)
             try await until("both renew") { a.heard.renewals > renewals.0 && b.heard.renewals > renewals.1 }
         }

@@ -72,14 +72,21 @@ let package = Package(
         ground("CCurl", libraries: ["curl"]),
         ground("COpenSSL", libraries: ["crypto"]),
         // Tests
+        // What every store of the journal has to do alike, run by the tests of each.
+        .target(
+            name: "JournalRules", dependencies: ["Journal", "Rollout"], path: "Tests/JournalRules", swiftSettings: strict),
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("RoutingTests", ["Routing"]),
         .testTarget(name: "RolloutTests", dependencies: ["Rollout"], exclude: ["Vectors"], swiftSettings: strict),
         tests("ComparisonTests", ["Comparison"]),
         tests("JournalTests", ["Journal", "Rollout"]),
         tests("TelemetryTests", ["Telemetry"]),
-        tests("StoreSQLiteTests", ["StoreSQLite", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
-        tests("StorePostgresTests", ["StorePostgres", "JournalThreads", "Journal", "Rollout", "CPostgres"]),
+        tests(
+            "StoreSQLiteTests",
+            ["StoreSQLite", "JournalRules", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
+        tests(
+            "StorePostgresTests",
+            ["StorePostgres", "JournalRules", "JournalThreads", "Journal", "Rollout", "CPostgres"]),
         tests("ContentCodingTests", ["ContentCoding"]),
         tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
         tests(

@@ -23,6 +23,8 @@ package final class PostgresConnection {
     package private(set) var place: String
     /// Counts the successful connects. When it has moved, whatever the session held (LISTEN, locks) is gone.
     package private(set) var generation: UInt64 = 0
+    /// Counts the attempts to connect.
+    package private(set) var attempts: UInt64 = 0
     /// Whether the last round trip that threw may have been carried out all the same: it broke off under way.
     package private(set) var isOutcomeUnknown = false
     /// SQLSTATE of the last failure; nil when it was not the server that reported it.
@@ -180,6 +182,7 @@ extension PostgresConnection {
             close()
         }
         if let connectFailure, monotonicNanoseconds() < connectAt { throw connectFailure }
+        attempts += 1
         defer { connectAt = Self.deadline(Self.reconnectMilliseconds) }
         do throws(JournalError) {
             let handle = try connect()

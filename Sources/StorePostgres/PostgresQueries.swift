@@ -21,15 +21,46 @@ enum PostgresQueries {
         FROM change c
         """
 
-    /// Owner, its last confirmed group, after which sequence, limit.
+    // What the following four have in common: $1 the owner, $2 its last confirmed group, $3 after which sequence, $4 how many.
+    private static let own =
+        "\(PostgresSchema.outstanding) AND c.owner = $1 AND c.group_number <= $2 AND c.sequence > $3"
+    private static let order = "ORDER BY c.sequence LIMIT $4"
+
     static let outstanding = PostgresStatement(
-        "outstanding",
+        "outstanding", "SELECT \(outstandingColumns) FROM change c WHERE \(own) \(order)")
+    static let unanswered = PostgresStatement(
+        "unanswered",
+        "SELECT \(outstandingColumns) FROM change c WHERE \(own) AND c.answered_status IS NULL \(order)")
+    static let places = PostgresStatement(
+        "places",
         """
-        SELECT \(outstandingColumns) FROM change c
-        WHERE \(PostgresSchema.outstanding) AND c.owner = $1 AND c.sequence > $3 AND c.group_number <= $2
-        ORDER BY c.sequence LIMIT $4
+        SELECT c.sequence, c.accepted_at, c."user", c.answered_status IS NOT NULL,
+            \(isOutstanding(.legacy)), \(isOutstanding(.new))
+        FROM change c WHERE \(own) \(order)
         """)
-    /// Owner, lanes: what other gateways have outstanding in them. Two halves, because an index can find `<` and `>`, but not `<>`.
+
+    /// $5 up to which sequence; for one user $6.
+    static func page(_ query: OutstandingQuery) -> PostgresStatement {
+        let name = query.side == .legacy ? "legacy" : "new"
+        let filter = "\(own) AND \(isOutstanding(query.side)) AND c.sequence <= $5"
+        switch query.scope {
+        case .everyone:
+            return PostgresStatement(
+                "page_\(name)", "SELECT \(outstandingColumns) FROM change c WHERE \(filter) \(order)")
+        case .user:
+            let user = #"left(c."user", 64) = left($6, 64) AND c."user" = $6"#
+            return PostgresStatement(
+                "page_\(name)_user",
+                "SELECT \(outstandingColumns) FROM change c WHERE \(filter) AND \(user) \(order)")
+        }
+    }
+
+    private static func isOutstanding(_ side: Side) -> String {
+        "c.\(side == .legacy ? "legacy_state" : "new_state") IN ('pending', 'awaiting-copy')"
+    }
+
+    /// Owner, lanes: what other gateways have outstanding in them, and what was taken over from others (negative group numbers,
+    /// see `take_over`): the cluster may not have told of it yet. Ranges, because an index cannot find `<>`.
     static let foreign = PostgresStatement(
         "foreign",
         """
@@ -39,8 +70,12 @@ enum PostgresQueries {
                 WHERE \(PostgresSchema.outstanding)
             UNION SELECT c.sequence FROM lanes l JOIN change c ON c.lane = l.lane AND c.owner > $1
                 WHERE \(PostgresSchema.outstanding)
+            UNION SELECT c.sequence FROM lanes l
+                JOIN change c ON c.lane = l.lane AND c.owner = $1 AND c.group_number < 0
+                WHERE \(PostgresSchema.outstanding)
             UNION SELECT b.sequence FROM lanes l JOIN batch_lane b ON b.lane = l.lane
-                JOIN change c ON c.sequence = b.sequence AND c.owner <> $1 WHERE \(PostgresSchema.outstanding))
+                JOIN change c ON c.sequence = b.sequence AND (c.owner <> $1 OR c.group_number < 0)
+                WHERE \(PostgresSchema.outstanding))
         SELECT \(outstandingColumns) FROM found f JOIN change c ON c.sequence = f.sequence ORDER BY c.sequence
         """)
     private static func batch(_ column: String) -> String {
@@ -84,6 +119,7 @@ enum PostgresQueries {
         SELECT sequence, at, actor, action, before, after, reason FROM event
         WHERE sequence < $1 ORDER BY sequence DESC LIMIT $2
         """)
+    static let sharedVersion = PostgresStatement("shared_version", "SELECT value FROM counter WHERE name = 'version'")
     static let pins = PostgresStatement("pins", #"SELECT "user", side, since FROM pin ORDER BY "user" COLLATE "C""#)
 }
 
@@ -104,6 +140,15 @@ extension PostgresQueries {
             sequence: rows.integer(row, 0), acceptedMilliseconds: rows.integer(row, 1), user: user(rows.text(row, 2)),
             records: rows.texts(row, 15), side: try side(rows.integer(row, 3)), legs: try legs(rows, row, from: 5),
             answeredStatus: rows.integerOrNil(row, 4).map { Int($0) })
+    }
+
+    static func place(_ rows: PostgresRows, _ row: Int) -> OutstandingPlace {
+        var sides: SideSet = []
+        if rows.boolean(row, 4) { sides.insert(.legacy) }
+        if rows.boolean(row, 5) { sides.insert(.new) }
+        return OutstandingPlace(
+            sequence: rows.integer(row, 0), acceptedMilliseconds: rows.integer(row, 1), user: user(rows.text(row, 2)),
+            sides: sides, isAnswered: rows.boolean(row, 3))
     }
 
     static func stored(_ rows: PostgresRows, _ sequence: Sequence64) throws(JournalError) -> StoredChange {

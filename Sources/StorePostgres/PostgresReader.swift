@@ -8,12 +8,41 @@ package protocol PostgresReading: JournalReading {
 }
 
 extension PostgresReading {
-    /// Only what this gateway is to deliver, and only of groups whose fate is known (`Membership.confirmed`).
-    package func outstanding(after sequence: Sequence64, limit: Int) throws(JournalError) -> [OutstandingChange] {
+    /// The first parameters of every question about this gateway's own work: only what it is to deliver, and only of groups
+    /// whose fate is known (`Membership.confirmed`).
+    private func own(after sequence: Sequence64, limit: Int) -> PostgresParameters {
         let (owner, group) = membership.confirmed
-        let parameters = PostgresParameters().int64(owner).int64(group).int64(sequence).int64(Int64(limit))
+        return PostgresParameters().int64(owner).int64(group).int64(sequence).int64(Int64(limit))
+    }
+
+    package func outstanding(after sequence: Sequence64, limit: Int) throws(JournalError) -> [OutstandingChange] {
+        try PostgresQueries.all(
+            try connection.query(PostgresQueries.outstanding, own(after: sequence, limit: limit)),
+            PostgresQueries.outstanding)
+    }
+
+    package func outstanding(_ query: OutstandingQuery) throws(JournalError) -> [OutstandingChange] {
+        var parameters = own(after: query.after, limit: query.limit).int64(query.through)
+        if case .user(let user) = query.scope { parameters = parameters.text(user ?? "") }
         return try PostgresQueries.all(
-            try connection.query(PostgresQueries.outstanding, parameters), PostgresQueries.outstanding)
+            try connection.query(PostgresQueries.page(query), parameters), PostgresQueries.outstanding)
+    }
+
+    package func outstandingPlaces(
+        after sequence: Sequence64, limit: Int
+    ) throws(JournalError) -> [OutstandingPlace] {
+        try PostgresQueries.all(
+            try connection.query(PostgresQueries.places, own(after: sequence, limit: limit)), PostgresQueries.place)
+    }
+
+    package func unanswered(after sequence: Sequence64, limit: Int) throws(JournalError) -> [OutstandingChange] {
+        try PostgresQueries.all(
+            try connection.query(PostgresQueries.unanswered, own(after: sequence, limit: limit)),
+            PostgresQueries.outstanding)
+    }
+
+    package func sharedVersion() throws(JournalError) -> Int64 {
+        try connection.query(PostgresQueries.sharedVersion).integer(0, 0)
     }
 
     package func load(_ sequence: Sequence64) throws(JournalError) -> StoredChange? {

@@ -54,33 +54,39 @@ extension PostgresSchema {
             RETURN true;
         END $$;
 
-        -- Looks at the next rows after a place, oldest first, and stops at the first young one. What it has found is tested
-        -- again by the statement that removes it: an operator may have put a leg back meanwhile.
-        CREATE FUNCTION prune_step(p_after bigint, p_rows integer, p_release_before bigint, p_delete_before bigint)
-        RETURNS TABLE (out_deleted integer, out_released integer, out_next bigint) LANGUAGE plpgsql AS $$
+        -- Looks at the next rows after a place, oldest first, and stops at the first young one. The order of acceptance stands
+        -- for age: no row is older than any before it (p_newest, in milliseconds), whatever its stamp says. What was found is
+        -- tested again by the statement that removes it: an operator may have put a leg back meanwhile.
+        CREATE FUNCTION prune_step(p_after bigint, p_newest bigint, p_rows integer, p_release_before bigint,
+            p_delete_before bigint)
+        RETURNS TABLE (out_deleted integer, out_released integer, out_next bigint, out_newest bigint)
+        LANGUAGE plpgsql AS $$
         DECLARE
             v_old bigint[];
+            v_oldest bigint[];
             v_deleted bigint[];
             v_looked integer;
-            v_first_young bigint;
+            v_young integer;
         BEGIN
-            out_deleted := 0; out_released := 0; out_next := 0;
+            out_deleted := 0; out_released := 0; out_next := 0; out_newest := p_newest;
             IF NOT pg_try_advisory_xact_lock(\(PostgresLocks.space), \(PostgresLocks.prune)) THEN
                 RETURN NEXT;
                 RETURN;
             END IF;
             WITH looked AS (
                 SELECT c.sequence, c.accepted_at FROM change c WHERE c.sequence > p_after ORDER BY c.sequence LIMIT p_rows),
-            young AS (SELECT min(l.sequence) AS first FROM looked l WHERE l.accepted_at >= p_release_before)
-            SELECT array_agg(l.sequence ORDER BY l.sequence) FILTER (WHERE y.first IS NULL OR l.sequence < y.first),
-                count(*), min(y.first)
-                INTO v_old, v_looked, v_first_young FROM looked l CROSS JOIN young y;
+            aged AS (SELECT l.sequence, greatest(p_newest, max(l.accepted_at) OVER (ORDER BY l.sequence)) AS stamp FROM looked l)
+            SELECT array_agg(a.sequence ORDER BY a.sequence) FILTER (WHERE a.stamp < p_release_before),
+                array_agg(a.sequence) FILTER (WHERE a.stamp < p_release_before AND a.stamp < p_delete_before),
+                count(*), count(*) FILTER (WHERE a.stamp >= p_release_before),
+                coalesce(max(a.stamp) FILTER (WHERE a.stamp < p_release_before), p_newest)
+                INTO v_old, v_oldest, v_looked, v_young, out_newest FROM aged a;
             IF v_old IS NULL THEN
                 RETURN NEXT;
                 RETURN;
             END IF;
             WITH gone AS (
-                DELETE FROM change c WHERE c.sequence = ANY (v_old) AND c.is_answered AND c.accepted_at < p_delete_before
+                DELETE FROM change c WHERE c.sequence = ANY (v_oldest) AND c.is_answered
                     AND NOT \(outstanding) AND NOT \(parked) RETURNING c.sequence)
             SELECT array_agg(g.sequence) INTO v_deleted FROM gone g;
             IF v_deleted IS NOT NULL THEN
@@ -92,7 +98,7 @@ extension PostgresSchema {
             UPDATE change c SET holds_key = false, answer_header_lines = NULL, answer_body = NULL
                 WHERE c.sequence = ANY (v_old) AND c.is_answered AND c.holds_key;
             GET DIAGNOSTICS out_released = ROW_COUNT;
-            IF v_first_young IS NULL AND v_looked = p_rows THEN out_next := v_old[cardinality(v_old)]; END IF;
+            IF v_young = 0 AND v_looked = p_rows THEN out_next := v_old[cardinality(v_old)]; END IF;
             RETURN NEXT;
         END $$;
 

@@ -15,6 +15,9 @@ package enum PostgresSchema {
         "(legacy_state IN ('pending', 'awaiting-copy') OR new_state IN ('pending', 'awaiting-copy'))"
     package static let parked = "(legacy_state = 'parked' OR new_state = 'parked')"
 
+    /// What legacy was not told of; side 1 is new.
+    package static let unshared = "(NOT dual_write AND side = 1)"
+
     /// Each step takes the store from version `index` to `index + 1`. Steps are never edited once released.
     static let migrations: [String] = [tables + clusterTables + groupFunctions + rareFunctions + clusterFunctions]
 

@@ -10,7 +10,7 @@ extension PostgresStore {
     private static let setPin = statement("set_pin", parameters: 9)
     private static let removePin = statement("remove_pin", parameters: 7)
     private static let appendEvent = statement("append_event", parameters: 6)
-    private static let pruneStep = PostgresStatement("prune_step", "SELECT * FROM prune_step($1, $2, $3, $4)")
+    private static let pruneStep = PostgresStatement("prune_step", "SELECT * FROM prune_step($1, $2, $3, $4, $5)")
 
     private static func statement(_ name: String, parameters: Int) -> PostgresStatement {
         PostgresStatement(name, "SELECT \(name)(\((1...parameters).map { "$\($0)" }.joined(separator: ", ")))")
@@ -43,15 +43,18 @@ extension PostgresStore {
             .text(event.after).text(event.reason)
     }
 
-    /// Walks on from where the last call stopped, oldest rows first, and starts over when it meets a row that is young. The
-    /// order of acceptance stands for age here; a clock that was stepped makes it stop early, never delete early. While another
-    /// gateway prunes, it does nothing.
+    /// Walks on from where the last call stopped, oldest rows first, and starts over when it meets a row that is young.
+    ///
+    /// The order of acceptance stands for age: no row is older than any before it, whatever its stamp says. A clock that was
+    /// stepped back makes it stop early, never delete early. While another gateway prunes, it does nothing.
     package func prune(_ retention: Retention, now: Int64) throws(JournalError) -> PruneResult {
         let deleteBefore = now - max(retention.rollbackWindowMilliseconds, retention.idempotencyMilliseconds)
-        let parameters = PostgresParameters().int64(pruneCursor).int32(Self.pruneStepRows)
+        let newest = pruneCursor == 0 ? .min : pruneNewestStamp
+        let parameters = PostgresParameters().int64(pruneCursor).int64(newest).int32(Self.pruneStepRows)
             .int64(now - retention.idempotencyMilliseconds).int64(deleteBefore)
         let rows = try connection.query(Self.pruneStep, parameters)
         pruneCursor = rows.integer(0, 2)
+        pruneNewestStamp = rows.integer(0, 3)
         return PruneResult(
             deletedChanges: Int(rows.integer(0, 0)), releasedKeys: Int(rows.integer(0, 1)), hasMore: pruneCursor != 0)
     }

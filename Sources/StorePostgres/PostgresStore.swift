@@ -13,6 +13,8 @@ package final class PostgresStore: JournalStore, PostgresReading {
     private var unsettled: Membership.Ticket?
     /// Where the next `prune` goes on.
     var pruneCursor: Sequence64 = 0
+    /// The newest stamp of the rows before that place, in milliseconds since 1970.
+    var pruneNewestStamp: Int64 = .min
 
     /// Writes in one group. Each takes a lock for its lane and one for its key, and the server's table of locks has room for
     /// `max_locks_per_transaction` × `max_connections` (64 × 100 unless set otherwise), for all gateways together.

@@ -1,4 +1,5 @@
 import Journal
+import JournalRules
 import Rollout
 import Testing
 

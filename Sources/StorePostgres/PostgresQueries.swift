@@ -8,7 +8,8 @@ enum PostgresQueries {
         c.legacy_state, c.legacy_attempts, c.legacy_refusals, c.legacy_last_status, c.legacy_next_attempt_at,
         c.new_state, c.new_attempts, c.new_refusals, c.new_last_status, c.new_next_attempt_at
         """
-    private static let outstandingColumns =
+    /// What `outstanding` reads, of `change c`.
+    static let outstandingColumns =
         """
         c.sequence, c.accepted_at, c."user", c.side, c.answered_status, \(legs), CASE WHEN c.record_count > 1 THEN
             c.record || ARRAY(SELECT b.record FROM batch_record b WHERE b.sequence = c.sequence ORDER BY b.ordinal)

@@ -83,7 +83,7 @@ import Testing
 
     @Test func whoStartsAloneTakesOverAllThatOthersLeft() throws {
         let database = try ClusterDatabase()
-        let gone = try database.insertGateway(expires: "- interval '1 day'", ended: true)
+        let gone = try database.insertGateway(expires: "- interval '1 day'", ended: "- interval '1 day'")
         let dead = try database.insertGateway(expires: "- interval '1 s'")
         let alive = try database.insertGateway()
         let first = try database.insert(owner: gone, count: 2)
@@ -147,6 +147,41 @@ import Testing
         try await until("both renew") { a.heard.renewals > renewals.0 + 2 && b.heard.renewals > renewals.1 + 2 }
         #expect(a.heard.fenced == 1 && b.heard.fenced == 0)
         for member in [a, b] { member.cluster.leave() }
+    }
+
+    @Test func cutConnectionsInTheMiddleOfATakeoverLoseNothingAndTellNothingTwice() async throws {
+        let database = try ClusterDatabase()
+        let (a, b) = (try database.member("a"), try database.member("b"))
+        let first = try database.insert(owner: b.id, count: 5_000)
+        b.cluster.leave()
+        for _ in 0..<60 where a.heard.takenOver.count < 5_000 {
+            try database.cutSessions()
+            try await Task.sleep(nanoseconds: 15_000_000)
+        }
+        try await until("everything was told") { a.heard.takenOver.count >= 5_000 }
+        #expect(a.heard.takenOver == Array(first..<first + 5_000))
+        #expect(a.heard.fenced == 0)
+        a.cluster.leave()
+    }
+
+    @Test func rowsOfGatewaysGoWhenNothingNeedsThem() async throws {
+        let database = try ClusterDatabase()
+        let old = "- interval '1 day'"
+        let (empty, parking) = (
+            try database.insertGateway(expires: old, ended: old), try database.insertGateway(expires: old, ended: old)
+        )
+        let recent = try database.insertGateway(expires: old, ended: "- interval '1 minute'")
+        try database.insert(owner: empty, new: "applied")
+        try database.insert(owner: parking, new: "parked")
+        let a = try database.member("a")
+        try await until("the empty one is gone") {
+            try database.integer("SELECT count(*) FROM gateway WHERE id = \(empty)") == 0
+        }
+        #expect(try database.integer("SELECT count(*) FROM gateway WHERE id IN (\(parking), \(recent))") == 2)
+        // Should an operator put the parked leg back, whoever lives takes it.
+        try database.connection.script("UPDATE change SET new_state = 'pending' WHERE owner = \(parking)")
+        try await until("it is taken") { a.heard.takenOver.count == 1 }
+        a.cluster.leave()
     }
 
     @Test func aStoreThatCannotBeReachedIsSaidAtTheStart() throws {

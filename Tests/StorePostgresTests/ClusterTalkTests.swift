@@ -7,15 +7,6 @@ import Testing
 
 /// Announcements, versions, watches and lost connections, on a real server.
 @Suite struct ClusterTalk {
-    /// Ends every session of the gateways of a database, those that listen too.
-    private func cutSessions(_ database: ClusterDatabase) throws {
-        try database.connection.script(
-            """
-            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'cutover'
-            """)
-    }
-
     @Test func anAnnouncementIsAnsweredWhenTheOthersHaveLooked() async throws {
         let database = try ClusterDatabase()
         let (a, b) = (try database.member("a"), try database.member("b"))
@@ -100,6 +91,48 @@ import Testing
         for member in [a, b] { member.cluster.leave() }
     }
 
+    /// The one that is alone asks nobody. Whoever joins must all the same never serve without knowing what that one has told
+    /// its clients.
+    @Test func whoJoinsNeverMissesWhatSomebodyAloneHasJustAnnounced() async throws {
+        let database = try ClusterDatabase()
+        let a = try database.member("a")
+        let present = Mutex<ClusterMember?>(nil)
+        let isOver = Mutex(false)
+        let missed = Mutex<[String]>([])
+        let url = database.url
+        let writer = Thread(name: "writer") {
+            guard let database = try? ClusterDatabase(at: url) else { return }
+            var number = 0
+            while !isOver.withLock({ $0 }) {
+                number += 1
+                let user = "user \(number)"
+                guard (try? database.insert(owner: a.id, user: user, lane: Int64(number))) != nil else { continue }
+                let answers = Collector<Bool>()
+                a.cluster.announce { answer in
+                    // Whoever may serve at this moment.
+                    let other = present.withLock { $0 }
+                    if answer, let other, other.holdsLease, other.heard.foreign.last?.new.contains(user) != true {
+                        missed.withLock { $0.append(user) }
+                    }
+                    answers.add(answer)
+                }
+                _ = answers.wait(for: 1)
+            }
+        }
+        for _ in 0..<12 {
+            let b = try ClusterMember(database.url, "b") { joining in present.withLock { $0 = joining } }
+            try await Task.sleep(nanoseconds: 100_000_000)
+            present.withLock { $0 = nil }
+            b.cluster.leave()
+            // Until a has forgotten of b, and answers by itself again.
+            try await until("a is alone") { a.cluster.state.members == 1 }
+        }
+        isOver.withLock { $0 = true }
+        writer.join()
+        #expect(missed.withLock { $0 } == [])
+        a.cluster.leave()
+    }
+
     @Test func aLookIsToldBeforeItIsAnswered() async throws {
         let database = try ClusterDatabase()
         let (a, b) = (try database.member("a"), try database.member("b"))
@@ -133,7 +166,7 @@ import Testing
         try database.connection.script("UPDATE counter SET value = value + 1 WHERE name = 'version'")
         try await until("both hear") { a.heard.versions == [0, 1, 2] && b.heard.versions == [0, 1, 2] }
         // Nor of this one: those that listen are cut off at the same moment.
-        try cutSessions(database)
+        try database.cutSessions()
         try database.connection.script("SELECT state_changed()")
         try await until("both hear") { a.heard.versions == [0, 1, 2, 3] && b.heard.versions == [0, 1, 2, 3] }
         for member in [a, b] { member.cluster.leave() }
@@ -193,7 +226,7 @@ import Testing
         let (a, b) = (try database.member("a"), try database.member("b"))
         let ids = [a.id, b.id]
         for _ in 0..<5 {
-            try cutSessions(database)
+            try database.cutSessions()
             let renewals = (a.heard.renewals, b.heard.renewals)
             try await until("both renew") { a.heard.renewals > renewals.0 && b.heard.renewals > renewals.1 }
         }

@@ -1,17 +1,7 @@
 internal import Journal
-internal import Rollout
 
 /// What gateways ask the store about each other.
 enum ClusterQueries {
-    /// The columns of `change` that `OutstandingChange` needs, in the order of `outstandingChange`.
-    private static let columns =
-        """
-        c.sequence, c.accepted_at, c."user", c.side, c.answered_status,
-        c.legacy_state, c.legacy_attempts, c.legacy_refusals, c.legacy_last_status, c.legacy_next_attempt_at,
-        c.new_state, c.new_attempts, c.new_refusals, c.new_last_status, c.new_next_attempt_at,
-        CASE WHEN c.record IS NULL THEN '{}'::text[] ELSE c.record || ARRAY(
-            SELECT b.record FROM batch_record b WHERE b.sequence = c.sequence ORDER BY b.ordinal) END
-        """
     private static func isOutstanding(_ column: String) -> String { "c.\(column) IN ('pending', 'awaiting-copy')" }
 
     static let join = PostgresStatement("cluster_join", "SELECT join_gateway($1, $2, $3)")
@@ -56,7 +46,7 @@ enum ClusterQueries {
     static let takenPage = PostgresStatement(
         "cluster_taken",
         """
-        SELECT \(columns) FROM change c WHERE c.owner = $1 AND c.group_number = $2 AND c.sequence > $3
+        SELECT \(PostgresQueries.outstandingColumns) FROM change c WHERE c.owner = $1 AND c.group_number = $2 AND c.sequence > $3
             AND \(PostgresSchema.outstanding) ORDER BY c.sequence LIMIT $4
         """)
 
@@ -64,7 +54,7 @@ enum ClusterQueries {
     static let before = PostgresStatement(
         "cluster_before",
         """
-        SELECT \(columns) FROM change c WHERE c.sequence IN (
+        SELECT \(PostgresQueries.outstandingColumns) FROM change c WHERE c.sequence IN (
             SELECT earlier.sequence
             FROM unnest($2::bigint[]) AS taken (sequence)
             JOIN change t ON t.sequence = taken.sequence
@@ -129,26 +119,4 @@ enum ClusterQueries {
             AND NOT EXISTS (SELECT 1 FROM change c WHERE c.owner = g.id AND \(PostgresSchema.outstanding))
             AND NOT EXISTS (SELECT 1 FROM change c WHERE c.owner = g.id AND \(PostgresSchema.parked))
         """)
-
-    static func outstandingChange(_ rows: PostgresRows, _ row: Int) throws(JournalError) -> OutstandingChange {
-        guard let raw = UInt8(exactly: rows.integer(row, 3)), let side = Side(rawValue: raw) else {
-            throw JournalError(.damaged, "the journal holds an unknown side \(rows.integer(row, 3))")
-        }
-        let user = rows.text(row, 2)
-        return OutstandingChange(
-            sequence: rows.integer(row, 0), acceptedMilliseconds: rows.integer(row, 1), user: user.isEmpty ? nil : user,
-            records: rows.texts(row, 15), side: side,
-            legs: Legs(legacy: try leg(rows, row, from: 5), new: try leg(rows, row, from: 10)),
-            answeredStatus: rows.integerOrNil(row, 4).map { Int($0) })
-    }
-
-    private static func leg(_ rows: PostgresRows, _ row: Int, from column: Int) throws(JournalError) -> LegStatus {
-        guard let state = LegState(rawValue: rows.text(row, column)) else {
-            throw JournalError(.damaged, "the journal holds an unknown leg state \(rows.text(row, column))")
-        }
-        return LegStatus(
-            state, attempts: Int(rows.integer(row, column + 1)), refusals: Int(rows.integer(row, column + 2)),
-            lastStatus: rows.integerOrNil(row, column + 3).map { Int($0) },
-            nextAttemptMilliseconds: rows.integerOrNil(row, column + 4))
-    }
 }

@@ -63,23 +63,33 @@ extension PostgresCluster {
         }
     }
 
+    /// Whether a transaction may still be committed.
+    private func isUndecided(_ transaction: Int64) throws(JournalError) -> Bool {
+        do throws(JournalError) {
+            return try workConnection.query(ClusterQueries.fate, PostgresParameters().int64(transaction)).boolean(0, 0)
+        } catch {
+            // A store that came back from a crash knows nothing of a transaction that left no trace: it was not committed.
+            if error.kind == .other { return false }
+            throw error
+        }
+    }
+
     /// Tells one page of what was taken over, with what comes before it.
     func report(_ id: Int64) throws(JournalError) {
         guard let report = monitor.locked({ shared.agenda.reports.first }) else { return }
-        if let transaction = report.uncertain {
-            let fate = try workConnection.query(ClusterQueries.fate, PostgresParameters().int64(transaction))
-            if fate.boolean(0, 0) { throw workConnection.failure(.busy, "has not decided on a takeover yet") }
+        if let transaction = report.uncertain, try isUndecided(transaction) {
+            throw workConnection.failure(.busy, "has not decided on a takeover yet")
         }
         let page = try workConnection.query(
             ClusterQueries.takenPage,
             PostgresParameters().int64(id).int64(-report.number).int64(report.after).int64(Int64(ClusterLimits.page)))
         var changes: [OutstandingChange] = []
-        for row in 0..<page.count { changes.append(try ClusterQueries.outstandingChange(page, row)) }
+        for row in 0..<page.count { changes.append(try PostgresQueries.outstanding(page, row)) }
         var foreign: [OutstandingChange] = []
         if !changes.isEmpty {
             let before = try workConnection.query(
                 ClusterQueries.before, PostgresParameters().int64(id).int64s(changes.map(\.sequence)))
-            for row in 0..<before.count { foreign.append(try ClusterQueries.outstandingChange(before, row)) }
+            for row in 0..<before.count { foreign.append(try PostgresQueries.outstanding(before, row)) }
         }
         telling.locked {
             let events: ClusterEvents? = monitor.locked {

@@ -70,8 +70,9 @@ extension PostgresCluster {
         case .check: try check(id)
         case .watch: try lookAtWatched()
         case .clean:
-            _ = try workConnection.query(ClusterQueries.clean)
+            // First, so that a store which refuses it is not asked again and again.
             monitor.locked { shared.agenda.cleaned(monotonicNanoseconds()) }
+            _ = try workConnection.query(ClusterQueries.clean)
         }
     }
 

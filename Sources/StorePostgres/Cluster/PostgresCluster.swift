@@ -169,6 +169,8 @@ package final class PostgresCluster: JournalCluster, @unchecked Sendable {
         let (id, waiting): (Int64?, [@Sendable (Bool) -> Void]) = monitor.locked {
             let waiting = shared.agenda.passed(.max) + shared.agenda.askers
             shared.agenda.askers = []
+            // Whoever listens may hold on to this object.
+            shared.events = nil
             return (shared.lease.leave(), waiting)
         }
         membership.leave()

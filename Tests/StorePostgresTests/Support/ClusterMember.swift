@@ -45,11 +45,13 @@ final class ClusterMember: Sendable {
     private let record = Mutex(Heard())
 
     /// Joins the store at this address.
-    init(_ url: String, _ name: String) throws(JournalError) {
+    /// - Parameter joining: called with this object before it joins.
+    init(_ url: String, _ name: String, joining: (ClusterMember) -> Void = { _ in }) throws(JournalError) {
         self.name = name
         let gate = gate
         cluster = try PostgresCluster(
             try PostgresAddress(url), name: name, membership: membership, onTurn: { gate.pass() })
+        joining(self)
         try cluster.start(events)
     }
 
@@ -123,18 +125,34 @@ struct ClusterDatabase {
         try PostgresSchema.prepare(connection)
     }
 
+    /// Another connection to a database that is there already.
+    init(at url: String) throws {
+        name = ""
+        self.url = url
+        connection = PostgresConnection(try PostgresAddress(url))
+    }
+
     func member(_ name: String) throws -> ClusterMember { try ClusterMember(url, name) }
 
     func integer(_ sql: String) throws -> Int64 {
         try connection.query(PostgresStatement("test:" + sql, sql)).integer(0, 0)
     }
 
+    /// Ends every session of the gateways, those that listen too.
+    func cutSessions() throws {
+        try connection.script(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'cutover'
+            """)
+    }
+
     /// Makes the row of a gateway that does nothing by itself, and that nobody has to wait for.
-    func insertGateway(expires: String = "+ interval '1 day'", ended: Bool = false) throws -> Int64 {
+    func insertGateway(expires: String = "+ interval '1 day'", ended: String? = nil) throws -> Int64 {
         try connection.script(
             """
             INSERT INTO gateway (name, expires_at, ended_at, seen_announcement, seen_version) VALUES
-                ('bystander', now() \(expires), \(ended ? "now()" : "NULL"), 1000000, 1000000)
+                ('bystander', now() \(expires), \(ended.map { "now() \($0)" } ?? "NULL"), 1000000, 1000000)
             """)
         return try integer("SELECT max(id) FROM gateway")
     }

@@ -1,5 +1,6 @@
 import Journal
 import JournalThreads
+import Rollout
 import Testing
 
 @testable import StorePostgres

@@ -4,7 +4,6 @@ import Gateway
 import Journal
 import JournalThreads
 import Rollout
-import StoreSQLite
 import Synchronization
 import Telemetry
 
@@ -12,15 +11,22 @@ import Telemetry
 package final class GatewayServer: Sendable {
     private let loader: @Sendable () -> ConfigurationOutcome
     private let settings: Settings
-    private let journal: ThreadedJournal
+    private let storage: Storage
+    private var journal: ThreadedJournal { storage.journal }
+    /// Called once when another gateway has taken this one's place: what is in memory is void, and the process begins anew.
+    private let onFenced: @Sendable () -> Void
     private let controller: RolloutController
     private let dataPlane: DataPlane
     private let board: FigureBoard
+    private let reverseSync: ReverseSync
     private let tokens: AdminTokens
     private let health = JournalHealth()
     private let admin = Mutex<LocalService?>(nil)
     private let isReady = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
+    /// The controller's last tick is not done yet: one at a time.
+    private let isTicking = Atomic<Bool>(false)
+    private let isFenced = Atomic<Bool>(false)
     /// Reloads one at a time.
     private let reloading = Mutex(false)
 
@@ -28,9 +34,14 @@ package final class GatewayServer: Sendable {
     /// - Parameters:
     ///   - settings: validated.
     ///   - reload: reads the configuration again, for SIGHUP and `POST reload`.
+    ///   - onFenced: begins the process anew; called on any thread, at most once. Only where the store is shared.
     /// - Throws: what cannot be used, in words for an operator.
-    package init(settings: Settings, reload: @escaping @Sendable () -> ConfigurationOutcome) throws(ServerError) {
+    package init(
+        settings: Settings, reload: @escaping @Sendable () -> ConfigurationOutcome,
+        onFenced: @escaping @Sendable () -> Void = { _exit(75) }
+    ) throws(ServerError) {
         self.settings = settings
+        self.onFenced = onFenced
         loader = reload
         clinux_raise_descriptor_limit()
         let identity: IdentitySources
@@ -39,8 +50,8 @@ package final class GatewayServer: Sendable {
         }
         do throws(JournalError) {
             let health = health
-            journal = try ThreadedJournal(
-                sqlite: settings.dataDirectory, retention: GatewayServer.retention(settings),
+            storage = try Storage(
+                settings, retention: GatewayServer.retention(settings),
                 onGroup: { health.isWritable.store($0.failure == nil, ordering: .relaxed) })
         } catch {
             throw ServerError(text: error.message)
@@ -49,16 +60,16 @@ package final class GatewayServer: Sendable {
             throw ServerError(text: error.text)
         }
         let coordinator = CoordinatorBox()
-        journal.start { coordinator.enter($0) }
+        storage.journal.start { coordinator.enter($0) }
         let control = LoopMetrics()
-        let (journal, settings) = (journal, settings)
+        let (journal, cluster, settings) = (storage.journal, storage.cluster, settings)
         let prepared = waitFor { () async -> Result<(RolloutController, Snapshot), ServerError> in
             do throws(JournalError) {
                 let stored = try await journal.read { reader throws(JournalError) in try reader.loadRollout() }
                 let pins = try await journal.read { reader throws(JournalError) in try reader.pins() }
                 let controller = RolloutController(
                     settings: settings, identity: identity, stored: stored, pins: pins, journal: journal,
-                    metrics: control)
+                    cluster: cluster, metrics: control)
                 return .success((controller, await controller.snapshot))
             } catch {
                 return .failure(ServerError(text: error.message))
@@ -69,6 +80,7 @@ package final class GatewayServer: Sendable {
         let workers = settings.workers ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         dataPlane = DataPlane(snapshot: snapshot, journal: journal, workers: workers)
         coordinator.set(dataPlane.shared.coordinator)
+        reverseSync = ReverseSync(dataPlane: dataPlane, journal: journal, controller: controller)
         board = FigureBoard(dataPlane: dataPlane, control: control, windowSeconds: settings.plan?.windowSeconds ?? 300)
     }
 
@@ -83,12 +95,22 @@ package final class GatewayServer: Sendable {
     /// Brings back what was outstanding, then listens. Blocks until everything is up.
     /// - Returns: the ports of the listeners and of the admin listener.
     package func start() throws(ServerError) -> (ports: [UInt16], adminPort: UInt16) {
-        let (controller, dataPlane, journal) = (controller, dataPlane, journal)
-        let recovered = waitFor { () async -> Result<Void, ServerError> in
+        let (controller, dataPlane, journal, cluster) = (controller, dataPlane, journal, storage.cluster)
+        let reverseSync = reverseSync
+        let recovered = waitFor { [self] () async -> Result<Void, ServerError> in
             await controller.attach(dataPlane)
-            await controller.persistStart()
+            await controller.attach(reverseSync)
             do throws(JournalError) {
-                try await GatewayServer.recover(from: journal, into: dataPlane)
+                if let cluster {
+                    dataPlane.shared.coordinator.standing.join(cluster)
+                    try cluster.start(clusterEvents())
+                    await controller.persistStart()
+                    await controller.joinShared()
+                } else {
+                    await controller.persistStart()
+                    try await GatewayServer.recover(from: journal, into: dataPlane)
+                    await reverseSync.resume()
+                }
                 return .success(())
             } catch {
                 return .failure(ServerError(text: error.message))
@@ -107,6 +129,25 @@ package final class GatewayServer: Sendable {
         } catch {
             throw ServerError(text: error.text)
         }
+    }
+
+    private func clusterEvents() -> ClusterEvents {
+        let (dataPlane, controller) = (dataPlane, controller)
+        let coordinator = dataPlane.shared.coordinator
+        return ClusterEvents(
+            leaseRenewed: { coordinator.standing.leaseRenewed(until: $0) },
+            fenced: { [self] in
+                coordinator.standing.fence()
+                guard !isFenced.exchange(true, ordering: .sequentiallyConsistent) else { return }
+                isReady.store(false, ordering: .releasing)
+                logLine(
+                    "fenced: another gateway has this one's place in the shared store, because its lease had run out")
+                onFenced()
+            },
+            settled: { coordinator.settle(foreign: $0) },
+            takenOver: { dataPlane.takeOver($0, behind: $1) },
+            foreign: { coordinator.standing.setForeign($0) },
+            stateChanged: { _ in Task { await controller.adoptShared() } })
     }
 
     /// Counts what was outstanding when the last process ended; the legs themselves come page by page while the gateway runs. Only
@@ -137,8 +178,8 @@ package final class GatewayServer: Sendable {
 
     private func makeAPI() -> AdminAPI {
         AdminAPI(
-            controller: controller, dataPlane: dataPlane, journal: journal, health: health, board: board,
-            tokens: tokens,
+            controller: controller, dataPlane: dataPlane, storage: storage, health: health, board: board,
+            tokens: tokens, reverseSync: reverseSync,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
     }
@@ -148,6 +189,11 @@ package final class GatewayServer: Sendable {
             while !isStopped.load(ordering: .relaxed) {
                 usleep(1_000_000)
                 board.tick()
+                guard !isTicking.exchange(true, ordering: .acquiringAndReleasing) else { continue }
+                Task.detached { [self] in
+                    await controller.tick(now: clinux_wall_milliseconds())
+                    isTicking.store(false, ordering: .releasing)
+                }
             }
         }
     }
@@ -158,6 +204,7 @@ package final class GatewayServer: Sendable {
     package func stop() -> Bool {
         isReady.store(false, ordering: .releasing)
         isStopped.store(true, ordering: .relaxed)
+        reverseSync.stop()
         let controller = controller
         let limit = waitFor { await controller.picture.settings.timeouts.drainMilliseconds }
         let isDrained = dataPlane.drain(milliseconds: limit)
@@ -166,6 +213,7 @@ package final class GatewayServer: Sendable {
         if !isKept {
             logLine("drain: the store did not take everything; what is missing is sent again after the next start")
         }
+        storage.cluster?.leave()
         admin.withLock { $0 }?.stop()
         return isDrained && isKept
     }

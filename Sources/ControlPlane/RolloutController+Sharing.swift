@@ -116,6 +116,20 @@ extension RolloutController {
         }
     }
 
+    /// Before this gateway serves anybody: every other one is armed for the state that it begins in.
+    func joinShared() async {
+        guard let cluster, await readShared() else { return }
+        putInForce(state)
+        guard let version = try? await journal.read({ reader throws(JournalError) in try reader.sharedVersion() })
+        else {
+            return
+        }
+        cluster.acknowledge(version)
+        guard isShared else { return }
+        _ = await cluster.isAcknowledged(version, timeoutMilliseconds: Int64(Self.raiseWaitMilliseconds))
+        _ = await cluster.refreshForeign()
+    }
+
     /// A rollback that is in force here and was never durable, on top of what others have decided since.
     func rollBackAgain() async {
         let mine = state

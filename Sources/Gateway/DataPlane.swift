@@ -10,8 +10,8 @@ package final class DataPlane: Sendable {
     package let shared: SharedState
     /// Counters of each loop, in the order of the loops.
     package let metrics: [LoopMetrics]
-    private let loops: [EventLoop]
-    private let workers: [Worker]
+    let loops: [EventLoop]
+    let workers: [Worker]
     private let backends: Mutex<(legacy: SharedBackend, new: SharedBackend)>
     private let listening = Mutex<[UInt16]>([])
     private let stopped = Atomic<Bool>(false)
@@ -19,9 +19,13 @@ package final class DataPlane: Sendable {
     private let ended: CountDown
 
     /// Makes loops and workers; nothing runs and nothing is bound yet.
-    /// - Parameter workers: number of event loops, one thread each.
-    package init(snapshot: Snapshot, journal: any WriteJournal, workers count: Int) {
-        let shared = SharedState(settings: snapshot.settings, journal: journal)
+    /// - Parameters:
+    ///   - workers: number of event loops, one thread each.
+    ///   - window: how many second legs of a side are kept in memory.
+    package init(
+        snapshot: Snapshot, journal: any WriteJournal, workers count: Int, window: WindowLimits = WindowLimits()
+    ) {
+        let shared = SharedState(settings: snapshot.settings, journal: journal, window: window)
         let loops = (0..<count).map { _ in EventLoop() }
         let metrics = (0..<count).map { _ in LoopMetrics() }
         self.shared = shared
@@ -161,6 +165,14 @@ package final class DataPlane: Sendable {
         }
     }
 
+    /// Takes over changes of a gateway that is gone, in the order of acceptance, while this one runs.
+    /// - Parameter foreign: changes of yet other gateways that come before some of them.
+    package func takeOver(_ changes: [OutstandingChange], behind foreign: [OutstandingChange]) {
+        shared.coordinator.count(takenOver: changes, behind: foreign)
+        for change in changes where change.answeredStatus == nil { recover(change) }
+        shared.coordinator.refill()
+    }
+
     /// A leg is only settled by a delivery when the other side has taken the write: after a fallback, whose answer did not become
     /// durable. The client may have been told "done", so the other leg is sent again like any other.
     private func recoverDecided(_ change: OutstandingChange) {
@@ -175,17 +187,10 @@ package final class DataPlane: Sendable {
         coordinator.count(left: [place])
     }
 
-    /// Takes over changes of a gateway that is gone, in the order of acceptance, while this one runs.
-    package func takeOver(_ changes: [OutstandingChange]) {
-        shared.coordinator.count(takenOver: changes)
-        for change in changes where change.answeredStatus == nil { recover(change) }
-        shared.coordinator.refill()
-    }
-
     private func worker(of sequence: Sequence64) -> Worker { workers[Int(sequence % Int64(workers.count))] }
 
     /// Begins to bring deferred legs back from the journal, and sends them on their way.
-    private func startRefill() {
+    func startRefill() {
         let (workers, loop) = (workers, loops[0])
         WindowRefill(
             coordinator: shared.coordinator,
@@ -218,6 +223,24 @@ package final class DataPlane: Sendable {
             side: change.submission.side, legs: legs, answeredStatus: change.answeredStatus ?? 200)
         let worker = worker(of: sequence)
         worker.loop.execute { worker.deliveries.start(Delivery(outstanding, side)) }
+    }
+
+    /// Sends legacy a change that it lacks because it was not written: at the tail of its lanes, unless the change holds its
+    /// place there already (`LegacyGate.admit`).
+    package func putBack(_ change: StoredChange) {
+        let submission = change.submission
+        let records = submission.records.map(\.record)
+        var legs = change.legs
+        legs.legacy = LegStatus(.pending, attempts: legs.legacy.attempts)
+        shared.coordinator.journal.post(.leg(change.sequence, .legacy, legs.legacy))
+        let (coordinator, sequence, user) = (shared.coordinator, change.sequence, submission.user)
+        coordinator.enter(sequence, user: user, records: records, sides: .legacy)
+        coordinator.addOutstanding(sequence, user: user, .legacy, acceptedMilliseconds: change.acceptedMilliseconds)
+        let outstanding = OutstandingChange(
+            sequence: sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: user, records: records,
+            side: submission.side, legs: legs, answeredStatus: change.answeredStatus ?? 200)
+        let worker = worker(of: sequence)
+        worker.loop.execute { worker.deliveries.start(Delivery(outstanding, .legacy)) }
     }
 }
 

@@ -13,6 +13,7 @@ package func renderMetrics(_ snapshot: MetricsSnapshot, figures: FourFigures, ga
     text.writes(snapshot)
     text.journal(snapshot, gauges)
     text.rollout(snapshot, gauges)
+    text.cluster(gauges.cluster)
     text.connections(snapshot, gauges)
     text.process(gauges)
     return text.bytes

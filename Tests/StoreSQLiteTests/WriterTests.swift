@@ -1,4 +1,5 @@
 import Journal
+import JournalRules
 import JournalThreads
 import Rollout
 import Synchronization

@@ -4,7 +4,6 @@ import Gateway
 import Journal
 import JournalThreads
 import Rollout
-import StoreSQLite
 import Synchronization
 import Telemetry
 
@@ -12,7 +11,10 @@ extension AdminAPI {
     // MARK: Status
 
     func status() async -> ServiceResponse {
+        await controller.lookForCatchUp(now: clinux_wall_milliseconds())
         let picture = await controller.picture
+        let caughtUp = await controller.caughtUp
+        let keepEnds = await controller.keepEndsMilliseconds
         let (figures, totals) = board.figures()
         let lag = oldestPendingSeconds()
         let gates = readGates(figures, plan: picture.settings.plan, lagSeconds: max(lag.legacy, lag.new))
@@ -22,7 +24,7 @@ extension AdminAPI {
             new: dataPlane.shared.coordinator.backlog(.new).count)
         return json(
             .object([
-                ("rollout", rolloutJSON(picture.state)),
+                ("rollout", rolloutJSON(picture.state, keepEndsMilliseconds: keepEnds)),
                 ("metrics", .object(figuresJSON(figures, gates))),
                 ("shadow", shadowJSON(totals)),
                 (
@@ -37,15 +39,37 @@ extension AdminAPI {
                             .object([("legacy", number(lag.legacy)), ("new", number(lag.new))])
                         ),
                         ("parked", .number(String(parked))),
+                        // What legacy lacks because it was not written, and has not been put back yet.
+                        (
+                            "missing",
+                            .object([("legacy", .number("\(dataPlane.shared.coordinator.legacyGate.missing)"))])
+                        ),
+                        // After a rollback: when legacy had everything, and how many legs that took.
+                        ("caught_up_at", .object([("legacy", instant(caughtUp.atMilliseconds))])),
+                        ("caught_up_legs", .object([("legacy", .number("\(caughtUp.legs)"))])),
+                        ("catching_up", .object([("legacy", .bool(caughtUp.isAwaited))])),
                         ("catch_up", catchUpJSON()),
                     ])
                 ),
+                ("store", storeJSON()),
                 (
                     "backends",
                     .object(
                         Side.allCases.map { ("\($0.name)", .object([("healthy", .bool(dataPlane.isHealthy($0)))])) })
                 ),
             ]))
+    }
+
+    /// The store, and how this gateway stands with the others of it. `stale`: what it shows of the shared state may be old.
+    private func storeJSON() -> JSONValue {
+        guard let state = storage.cluster?.state else { return .object([("kind", .string(storage.kind))]) }
+        return .object([
+            ("kind", .string(storage.kind)), ("connected", .bool(state.isConnected)),
+            ("stale", .bool(!state.isConnected)),
+            ("last_contact", .string(Instant(milliseconds: state.lastContactMilliseconds).text)),
+            ("members", .number(String(state.members))),
+            ("may_deliver", .bool(dataPlane.shared.coordinator.standing.mayDeliver)),
+        ])
     }
 
     /// By backend: legs settled per second, and the seconds until none is outstanding; null while they do not become fewer.
@@ -95,6 +119,10 @@ extension AdminAPI {
         }
     }
 
+    private func instant(_ milliseconds: Int64?) -> JSONValue {
+        milliseconds.map { .string(Instant(milliseconds: $0).text) } ?? .null
+    }
+
     private func shadowJSON(_ totals: MetricsSnapshot) -> JSONValue {
         .object([
             ("compared", .number(String(totals.compared))),
@@ -109,14 +137,22 @@ extension AdminAPI {
     private func settleJournal() { _ = journal.flush(timeoutMilliseconds: 200) }
 
     private func parkedLegs() async -> Int {
+        // While a shared store is away, nobody who asks for status waits for it.
+        if let cluster = storage.cluster, !cluster.state.isConnected { return lastParked.load(ordering: .relaxed) }
         settleJournal()
-        let counts = try? await journal.read { reader throws(JournalError) in try reader.counts() }
-        return (counts?.parkedLegacy ?? 0) + (counts?.parkedNew ?? 0)
+        guard let counts = try? await journal.read({ reader throws(JournalError) in try reader.counts() }) else {
+            return lastParked.load(ordering: .relaxed)
+        }
+        lastParked.store(counts.parkedLegacy + counts.parkedNew, ordering: .relaxed)
+        return counts.parkedLegacy + counts.parkedNew
     }
 
     func rollout() async -> ServiceResponse {
         let picture = await controller.picture
-        guard case .object(var members) = rolloutJSON(picture.state) else { return problem(503, "no state") }
+        let keepEnds = await controller.keepEndsMilliseconds
+        guard case .object(var members) = rolloutJSON(picture.state, keepEndsMilliseconds: keepEnds) else {
+            return problem(503, "no state")
+        }
         let stages = (picture.settings.plan?.stages ?? []).map { stage in
             JSONValue.object([
                 ("name", .string(stage.name)), ("percent", .number(Percent.text(hundredths: stage.percentHundredths))),
@@ -280,6 +316,8 @@ extension AdminAPI {
             new: UInt64(dataPlane.shared.coordinator.deferred(.new)))
         gauges.journalCatchUp = board.catchUp()
         gauges.journalParked = UInt64(parked)
+        gauges.legacyWritten = picture.state.legacyWrites
+        gauges.legacyMissing = UInt64(dataPlane.shared.coordinator.legacyGate.missing)
         gauges.journalQueue = UInt64(journalFigures.queueDepth)
         gauges.journalWritable = health.isWritable.load(ordering: .relaxed)
         gauges.rolloutPercent = Double(picture.state.percentHundredths) / 100
@@ -291,6 +329,14 @@ extension AdminAPI {
             if let threshold = gate.threshold { gauges.thresholds[gate.name] = threshold }
         }
         gauges.windowSeconds = Double(picture.settings.plan?.windowSeconds ?? 300)
+        if let state = storage.cluster?.state {
+            gauges.cluster = ClusterGauges(
+                members: UInt64(state.members), isConnected: state.isConnected,
+                mayDeliver: dataPlane.shared.coordinator.standing.mayDeliver, takenOver: state.takenOver,
+                fenced: state.fenced, announcements: state.announcements, lateAnnouncements: state.lateAnnouncements,
+                watched: UInt64(state.watched),
+                lastContactSeconds: Double(state.lastContactMilliseconds) / 1000)
+        }
         gauges.process = readProcessFigures()
         gauges.workers = UInt64(dataPlane.metrics.count)
         gauges.version = productVersion

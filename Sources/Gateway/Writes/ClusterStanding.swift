@@ -59,8 +59,11 @@ package final class ClusterStanding: Sendable {
     package func setForeign(_ foreign: ForeignOutstanding) {
         // The sets first: whoever sees a count must find the user.
         users.withLock { $0 = foreign }
-        legacyCount.store(foreign.legacy.count, ordering: .sequentiallyConsistent)
-        newCount.store(foreign.new.count, ordering: .sequentiallyConsistent)
+        func count(_ users: Set<String?>, _ side: SideSet) -> Int {
+            users.count + (foreign.everybody.contains(side) ? 1 : 0)
+        }
+        legacyCount.store(count(foreign.legacy, .legacy), ordering: .sequentiallyConsistent)
+        newCount.store(count(foreign.new, .new), ordering: .sequentiallyConsistent)
     }
 
     @inline(__always)
@@ -73,7 +76,10 @@ package final class ClusterStanding: Sendable {
 
     func hasForeign(_ user: String, _ side: Side) -> Bool {
         guard mayHaveForeign(side) else { return false }
-        return users.withLock { side == .legacy ? $0.legacy.contains(user) : $0.new.contains(user) }
+        return users.withLock { foreign in
+            foreign.everybody.contains(SideSet(side))
+                || (side == .legacy ? foreign.legacy.contains(user) : foreign.new.contains(user))
+        }
     }
 
     // MARK: Telling the others

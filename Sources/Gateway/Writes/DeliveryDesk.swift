@@ -314,8 +314,8 @@ final class DeliveryDesk: @unchecked Sendable {
 
     /// - Returns: whether the other leg has come back from the journal meanwhile and needs a delivery.
     private func answered(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) -> Bool {
-        let returned = coordinator.post(answered: update(delivery, status, other: other, accepted: accepted))
-        return returned.contains(SideSet(delivery.side.other))
+        coordinator.post(answered: update(delivery, status, other: other, accepted: accepted))
+            .contains(SideSet(delivery.side.other))
     }
 
     private func update(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) -> JournalUpdate {

@@ -23,12 +23,19 @@ extension WriteCoordinator {
     }
 
     /// Counts changes of a gateway that is gone, in the order of acceptance; pages bring in those that were answered.
-    package func count(takenOver changes: [OutstandingChange]) {
-        withLegs { $0.count(takenOver: changes) }
+    package func count(takenOver changes: [OutstandingChange], behind foreign: [OutstandingChange]) {
+        withLegs { legs in
+            for change in foreign { legs.enter(foreign: change) }
+            legs.count(takenOver: changes)
+        }
+        if !foreign.isEmpty { standing.cluster?.watch(foreign.map(\.sequence)) }
         for change in changes where change.answeredStatus != nil {
             for side in Side.allCases where change.legs[side].state.isOutstanding { count(change.user, side, by: 1) }
         }
     }
+
+    /// Whether legs of a user (nil: the anonymous ones) to legacy wait in the journal: what is put back must not overtake them.
+    package func hasDeferredToLegacy(user: String?) -> Bool { withLegs { $0.hasDeferred(user, .legacy) } }
 
     /// Asks for pages, where any are wanted.
     package func refill() {

@@ -1,0 +1,39 @@
+import CLinux
+import Configuration
+import Journal
+import JournalThreads
+import StoreSQLite
+
+/// The store of a gateway: the embedded one, which is this gateway's alone, or a PostgreSQL database that several share.
+struct Storage: Sendable {
+    let journal: ThreadedJournal
+    /// The other gateways of a shared store.
+    let cluster: (any JournalCluster)?
+    /// Held for its lock, where the store itself does not hold it.
+    private let directory: DataDirectory?
+    let kind: String
+
+    /// The store that a test has opened.
+    init(journal: ThreadedJournal, cluster: (any JournalCluster)? = nil, kind: String = "sqlite") {
+        self.journal = journal
+        self.cluster = cluster
+        self.kind = kind
+        directory = nil
+    }
+
+    /// Opens the store that the settings name. Blocks.
+    /// - Throws: what cannot be used, in words for an operator.
+    init(
+        _ settings: Settings, retention: Retention, onGroup: @escaping @Sendable (GroupReport) -> Void
+    ) throws(JournalError) {
+        switch settings.store {
+        case .sqlite:
+            directory = nil
+            cluster = nil
+            kind = "sqlite"
+            journal = try ThreadedJournal(
+                sqlite: settings.dataDirectory, retention: retention, onGroup: onGroup)
+        case .postgresql: throw JournalError(.cannotOpen, "a PostgreSQL store is not part of this build")
+        }
+    }
+}

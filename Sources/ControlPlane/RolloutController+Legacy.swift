@@ -36,7 +36,8 @@ extension RolloutController {
         let pinned = pins.values.count { $0.side == .legacy }
         if pinned > 0 { reasons.append("\(pinned) \(pinned == 1 ? "user is" : "users are") pinned to legacy") }
         if cluster != nil {
-            reasons.append("gateways share this store, and this version cannot bring legacy back what it would lack then")
+            reasons.append(
+                "gateways share this store, and this version cannot bring legacy back what it would lack then")
         }
         guard let coordinator = dataPlane?.shared.coordinator else { return reasons }
         let deferred = coordinator.deferred(.legacy)

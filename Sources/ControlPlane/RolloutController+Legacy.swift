@@ -82,7 +82,7 @@ extension RolloutController {
         let since = before.legacyWritesSinceMilliseconds.map { " since \(Instant(milliseconds: $0).text)" } ?? ""
         var lacks = "lacks what was written meanwhile"
         if let found {
-            if catchUp.rollback == next.generation { catchUp.legs = max(catchUp.legs, found.count) }
+            if catchUp.rollback == next.generation { catchUp.legs += found.count }
             let number = (found.isComplete ? "" : "at least ") + "\(found.count)"
             lacks = "lacks \(number) \(found.count == 1 ? "change" : "changes")"
         }
@@ -129,8 +129,8 @@ extension RolloutController {
         guard catchUp.isAwaited, !catchUp.isBeingLookedAt, let coordinator = dataPlane?.shared.coordinator else {
             return
         }
-        catchUp.legs = max(catchUp.legs, coordinator.backlog(.legacy).count + coordinator.legacyGate.missing)
         if coordinator.legacyGate.isClosed || reverseSync?.isSending == true { return }
+        catchUp.legs = max(catchUp.legs, coordinator.backlog(.legacy).count)
         catchUp.isBeingLookedAt = true
         let rollback = catchUp.rollback
         let found: (last: Sequence64, seen: Sequence64)? = try? await findOutstanding(

@@ -58,6 +58,7 @@ let package = Package(
         floor("Configuration", ["Rollout", "Routing", "Comparison", "CYAML"]),
         // Stores and codings
         floor("StoreSQLite", ["JournalThreads", "Journal", "Rollout", "CSQLite", "CLinux"]),
+        floor("StorePostgres", ["JournalThreads", "Journal", "Rollout", "CPostgres"]),
         floor("JournalThreads", ["Journal", "Rollout"]),
         floor("ContentCoding", ["CCompress"]),
         floor("HTTPClient", ["CCurl"]),
@@ -71,18 +72,27 @@ let package = Package(
         // Ground: module maps and shims
         ground("CLinux"),
         ground("CSQLite", libraries: ["sqlite3"]),
+        ground("CPostgres", libraries: ["pq"]),
         ground("CYAML", libraries: ["yaml"]),
         ground("CCompress", libraries: ["z", "brotlidec"]),
         ground("CCurl", libraries: ["curl"]),
         ground("COpenSSL", libraries: ["crypto"]),
         // Tests
+        // What every store of the journal has to do alike, run by the tests of each.
+        .target(
+            name: "JournalRules", dependencies: ["Journal", "Rollout"], path: "Tests/JournalRules", swiftSettings: strict),
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("RoutingTests", ["Routing"]),
         .testTarget(name: "RolloutTests", dependencies: ["Rollout"], exclude: ["Vectors"], swiftSettings: strict),
         tests("ComparisonTests", ["Comparison"]),
         tests("JournalTests", ["Journal", "Rollout"]),
         tests("TelemetryTests", ["Telemetry"]),
-        tests("StoreSQLiteTests", ["StoreSQLite", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
+        tests(
+            "StoreSQLiteTests",
+            ["StoreSQLite", "JournalRules", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
+        tests(
+            "StorePostgresTests",
+            ["StorePostgres", "JournalRules", "JournalThreads", "Journal", "Rollout", "CPostgres"]),
         tests("ContentCodingTests", ["ContentCoding"]),
         tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
         tests(

@@ -170,7 +170,7 @@ package struct WindowLimits: Sendable {
     /// Second legs of a side that are held; later ones stay in the journal. A leg that cannot be deferred any more (a fallback's,
     /// one that an operator replays) comes on top.
     package var windowMax: Int
-    /// Legs of a page of the journal: also how long the lock of the tables is held at most.
+    /// Legs of a page of the journal, not more than `windowMax`: also how long the lock of the tables is held at most.
     package var pageMax: Int
     /// Held legs from which on no user may have more than `userMax` of them.
     package var crowded: Int
@@ -182,6 +182,7 @@ package struct WindowLimits: Sendable {
     package init(
         windowMax: Int = 8_192, pageMax: Int = 512, crowded: Int = 2_048, userMax: Int = 64, refillBelow: Int = 6_144
     ) {
+        precondition(pageMax <= windowMax, "a page that does not fit into an empty window is never read")
         self.windowMax = windowMax
         self.pageMax = pageMax
         self.crowded = crowded

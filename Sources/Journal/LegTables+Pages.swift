@@ -86,6 +86,8 @@ extension LegTables {
         case .elsewhere, .awaitsAnswer: return
         // Only who admitted a change may decide what an unanswered one comes to, and that is not known here.
         case nil where row.answeredStatus == nil: return
+        // Nobody counted it here: it is not this gateway's.
+        case nil where windows[side].deferred(key) == 0: return
         case nil, .undecided, .outstanding, .answered: break
         }
         adopt(row.sequence, side)
@@ -154,7 +156,7 @@ extension LegTables {
             guard place.isAnswered else { continue }
             let key = DeliveryWindow.key(place.user)
             for side in Side.allCases where place.sides.contains(SideSet(side)) {
-                windows[side].horizon = 0
+                windows[side].lowerHorizon(to: place.sequence - 1, key)
                 windows[side].countDeferred(key, by: 1)
                 windows[side].notice(acceptedMilliseconds: place.acceptedMilliseconds)
             }

@@ -47,7 +47,7 @@ let badRoutes: [BadInput] = [
     ),
     BadInput(
         "routes:\n  - {match: \"POST /a\", kind: write}\n  - GET /a",
-        "cutover.yaml:3: routes[1]: a single value where a mapping is expected; accepted: match, kind, user, items, record, revision, idempotency_key, conditionals, read"
+        "cutover.yaml:3: routes[1]: a single value where a mapping is expected; accepted: match, kind, user, items, record, revision, idempotency_key, require_idempotency_key, conditionals, read"
     ),
     BadInput(
         "routes: [{match: \"POST /a\", conditionals: drop}]",

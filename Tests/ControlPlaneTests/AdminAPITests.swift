@@ -349,7 +349,8 @@ struct AdminAPITests {
             "rollout.since", "rollout.generation", "metrics.read_error_rate.value", "metrics.write_p95_seconds.samples",
             "metrics.conflict_rate.threshold", "metrics.fallback_rate.verdict", "shadow.compared", "shadow.matched",
             "shadow.mismatched", "shadow.transient", "shadow.dropped", "journal.pending.legacy", "journal.pending.new",
-            "journal.oldest_pending_seconds.legacy", "journal.parked", "backends.legacy.healthy",
+            "journal.oldest_pending_seconds.legacy", "journal.parked", "journal.catch_up.legacy.rate",
+            "journal.catch_up.new.seconds", "backends.legacy.healthy",
             "backends.new.healthy",
         ] {
             let found = path.split(separator: ".").reduce(JSONValue?.some(status)) { $0?[String($1)] }

@@ -50,7 +50,8 @@ struct Draw {
         duration = UInt64(length) * 1_000
         func moments(_ most: Int) -> [Int] { (0..<random.below(most + 1)).map { _ in random.below(length) } }
         crashMoments = moments(3)
-        operatorMoments = moments(5)
+        // The first move sets out; later ones go back and forth.
+        operatorMoments = [0] + moments([2, 12][random.below(2)])
         outageMoments = moments(2)
         diskMoments = random.chance(30) ? moments(3) : []
         clockMoments = random.chance(20) ? moments(2) : []
@@ -61,7 +62,7 @@ struct Draw {
             random.chance(50)
             ? WindowLimits()
             : WindowLimits(
-                windowMax: most, pageMax: 1 + random.below(3), crowded: random.below(most + 1),
+                windowMax: most, pageMax: 1 + random.below(most), crowded: 1 + random.below(most),
                 userMax: 1 + random.below(2), refillBelow: 1 + random.below(most))
     }
 

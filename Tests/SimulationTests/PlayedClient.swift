@@ -194,6 +194,7 @@ final class PlayedClient {
                 return send(write, afterMilliseconds: random.below(50))
             }
             rest()
+        case 409 where served == nil && text(answer).contains("answer-not-kept"): learned(write, answer)
         case 409 where served == nil, 429, 500...599: again(write)
         case 422 where served == nil:
             ledger.violated("write \(write.token): its key is said to be another request's")
@@ -214,7 +215,7 @@ final class PlayedClient {
     private func acknowledge(_ write: PlayedWrite, _ answer: PlayedMessage) {
         let body = text(answer)
         if let first = write.acknowledged {
-            if first.life == ledger.life, first.body != body {
+            if first.life == ledger.life, !first.body.isEmpty, first.body != body {
                 ledger.violated("write \(write.token): a repeat got \(body), the first answer was \(first.body)")
             }
         } else {
@@ -222,6 +223,16 @@ final class PlayedClient {
             ledger.tally.count("acknowledged")
             trace?("\(user) write \(write.token) is acknowledged")
         }
+    }
+
+    /// The first answer's status is all that a repeat can get.
+    private func learned(_ write: PlayedWrite, _ answer: PlayedMessage) {
+        let whole = String(decoding: answer.body, as: UTF8.self)
+        let status = whole.split(separator: "\"first_status\":").dropFirst().first.flatMap { Int($0.prefix(3)) }
+        guard let status else { return ledger.violated("write \(write.token): 409 without its first status: \(whole)") }
+        ledger.tally.count("answer not kept")
+        if (200...299).contains(status), write.acknowledged == nil { write.acknowledged = ("", ledger.life) }
+        rest()
     }
 
     /// A write without a plain answer is repeated where that is safe, else left alone.

@@ -93,6 +93,15 @@ final class PlayedGateway {
         return counts.outstandingLegacy == 0 && counts.outstandingNew == 0
     }
 
+    /// What keeps it from being settled, in words.
+    var whatIsLeft: String {
+        let rows = (try? store.rows(parkedOnly: false, before: nil, limit: 500)) ?? []
+        let open = rows.filter { $0.legs.hasOutstanding }.map {
+            "\($0.sequence) of \($0.user ?? "") (\($0.side.name) first): \($0.legs.legacy.state), \($0.legs.new.state)"
+        }
+        return "journal \(journal.isIdle ? "idle" : "busy"), outstanding: \(open.joined(separator: "; "))"
+    }
+
     /// One turn of the loop. Returns whether anything was to do.
     func turn() -> Bool { loop.turnWithoutWaiting() }
 

@@ -219,7 +219,7 @@ final class Simulation {
         case 0: control.apply(.rollback(to: nil))
         case 1: control.pin(user, .new)
         case 2: control.pin(user, random.chance(50) ? .legacy : nil)
-        default: control.apply(.setPercent(hundredths: [0, 3_000, 6_000, 10_000][random.below(4)]))
+        default: control.apply(.setPercent(hundredths: [0, 5_000, 10_000, 10_000][random.below(4)]))
         }
         ledger.tally.count("change of the rollout")
         note("operator: acts")
@@ -248,7 +248,8 @@ final class Simulation {
     private func judgeTheEnd() {
         guard ledger.violations.isEmpty else { return }
         guard clients.allSatisfy({ $0.isDone }), isSettled, let store = gateway?.store else {
-            return ledger.violated("nothing settles: \(clients.filter { !$0.isDone }.count) devices still wait")
+            let devices = clients.filter { !$0.isDone }.count
+            return ledger.violated("nothing settles: \(devices) devices still wait; \(gateway?.whatIsLeft ?? "no gateway")")
         }
         do {
             try Invariants(ledger: ledger, backends: backends).check(store)

@@ -10,7 +10,7 @@ struct Tally: CustomStringConvertible, Sendable {
         "acknowledged", "refused", "crash", "crash in a commit", "crash at a step", "cannot start", "journal refuses",
         "leg applied", "leg parked", "leg refused", "leg skipped", "change of the rollout",
         "in-percent", "outside-percent", "pinned-new", "pinned-legacy", "behind", "draining", "breaker-open",
-        "fallback-connect", "fallback-timeout", "fallback-5xx", "fallback-404", "replayed",
+        "fallback-connect", "fallback-timeout", "fallback-5xx", "replayed",
         "status 409", "status 429", "status 500", "status 502", "status 503", "status 504",
     ]
 

@@ -1,4 +1,5 @@
 import Journal
+import JournalRules
 import Rollout
 import Testing
 
@@ -48,6 +49,29 @@ import Testing
         #expect(found[0].answeredStatus == 201 && found[0].legs.legacy.state == .applied)
         #expect(found[0].records == ["n1", "m"] && found[0].user == "anna" && found[0].side == .legacy)
         #expect(found[1].answeredStatus == nil && found[1].legs.new.state == .awaitingCopy)
+    }
+
+    @Test func aPageHasTheOutstandingLegsOfOneSideOfEveryoneOrOfOneUser() throws {
+        let store = try SQLiteStore(directory: directory.path)
+        let users = ["anna", "bert", nil]
+        for index in 0..<12 {
+            var change = submission([("n", nil), ("m", nil)])
+            change.user = users[index % 3]
+            _ = try store.said(change)
+        }
+        // 1 to 10 are answered by legacy; new has 4.
+        try store.apply((1...10).map { .accepted(Sequence64($0), new: $0 == 4 ? .applied : .pending) }, now: 2_000)
+        func page(_ query: OutstandingQuery) throws -> [Sequence64] { try store.outstanding(query).map(\.sequence) }
+        #expect(try page(OutstandingQuery(side: .new, limit: 100)) == [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12])
+        #expect(try page(OutstandingQuery(side: .legacy, limit: 100)) == [11, 12])
+        #expect(try page(OutstandingQuery(side: .new, after: 2, through: 9, limit: 3)) == [3, 5, 6])
+        #expect(try page(OutstandingQuery(side: .new, scope: .user("anna"), limit: 2)) == [1, 7])
+        #expect(try page(OutstandingQuery(side: .new, scope: .user(nil), after: 3, through: 11, limit: 9)) == [6, 9])
+        #expect(try store.unanswered(after: 0, limit: 9).map(\.sequence) == [11, 12])
+        #expect(try store.unanswered(after: 11, limit: 9).first?.records == ["n", "m"])
+        let places = try store.outstandingPlaces(after: 8, limit: 3)
+        #expect(places.map(\.sequence) == [9, 10, 11] && places.map(\.user) == [nil, "anna", "bert"])
+        #expect(places.map(\.sides) == [.new, .new, .both] && places.map(\.isAnswered) == [true, true, false])
     }
 
     @Test func whatWasInFlightWhenTheProcessDiedIsAnsweredAfterTheStart() throws {

@@ -37,6 +37,8 @@ extension SettingsDecoder {
         section.set(&idempotencyKey, "idempotency_key", Value.pointer)
         let read = section.value("read", Value.readTemplate)
         let conditionals = section.value("conditionals", Value.word(["keep"]))
+        var requiresKey = false
+        section.set(&requiresKey, "require_idempotency_key", Value.boolean)
         guard let pattern else { return nil }
         guard let kind = kind ?? defaultKind(pattern, section) else { return nil }
         var route = Route(pattern: pattern, kind: kind)
@@ -45,6 +47,7 @@ extension SettingsDecoder {
         route.record = record
         route.revision = revision
         route.idempotencyKey = idempotencyKey
+        route.requiresIdempotencyKey = requiresKey
         route.keepsConditionals = conditionals != nil
         route.read = read
         check(route, section)
@@ -64,7 +67,7 @@ extension SettingsDecoder {
     private func check(_ route: Route, _ section: Section) {
         if route.kind != .write {
             // A key that does nothing would be a promise that nobody keeps.
-            for key in section.given(Self.pointerKeys + ["conditionals", "read"]) {
+            for key in section.given(Self.pointerKeys + ["conditionals", "read", "require_idempotency_key"]) {
                 diagnostics.error(
                     section.path(key), value: diagnostics.text(section.path(key)),
                     "only a write has this, the route's kind is \(route.kind.rawValue):")

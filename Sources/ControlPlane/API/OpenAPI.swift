@@ -9,7 +9,10 @@ extension AdminAPI {
 
 /// One operation of the API: path, method, what it does, and whether it changes something.
 private let operations: [(path: String, method: String, summary: String)] = [
-    ("/status", "get", "Where the rollout is, the four figures, shadow reads, journal and backends"),
+    (
+        "/status", "get",
+        "Where the rollout is, the four figures, shadow reads, journal with its catch-up by backend, and backends"
+    ),
     ("/rollout", "get", "The rollout's state and stages"),
     ("/mismatches", "get", "Reads that differed between the backends, newest first"),
     ("/journal", "get", "Writes and what became of each leg, newest first"),

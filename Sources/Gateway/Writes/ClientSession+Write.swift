@@ -34,6 +34,7 @@ extension ClientSession {
         do throws(SubmissionProblem) { submission = try makeSubmission() } catch {
             switch error {
             case .unusable(let problem): return try await answer(.badWrite(problem))
+            case .missingKey: return try await answer(.keyMissing)
             }
         }
         if worker.coordinator.legacyGate.isClosed, await !legacyLacksNothing(before: submission) {

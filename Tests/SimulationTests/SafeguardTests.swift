@@ -1,7 +1,7 @@
 import Testing
 
 /// Each safeguard is taken away once: the simulation must miss it, or it proves nothing about it.
-struct MutationTests {
+struct SafeguardTests {
     /// More seeds than any of them needs.
     private static let seeds: ClosedRange<UInt64> = 1...200
 

@@ -53,6 +53,11 @@ package protocol JournalStore: JournalReading {
     func commit(_ submissions: [Submission], updates: [JournalUpdate], now: Int64) throws(JournalError)
         -> CommittedGroup
 
+    /// Makes changes without outstanding legs this gateway's, so that it may send their legs again: in a store that is shared
+    /// they belong to whoever accepted them.
+    /// - Returns: those that are this gateway's now; all of them where the store is not shared.
+    func claim(_ sequences: [Sequence64]) throws(JournalError) -> [Sequence64]
+
     /// Gives room on the disk back, as far as that goes; after a `full`.
     func makeRoom()
 
@@ -72,6 +77,8 @@ package protocol JournalStore: JournalReading {
 }
 
 extension JournalStore {
+    package func claim(_ sequences: [Sequence64]) throws(JournalError) -> [Sequence64] { sequences }
+
     /// `commit` without updates.
     package func accept(_ submissions: [Submission], now: Int64) throws(JournalError) -> [Admission] {
         try commit(submissions, updates: [], now: now).admissions

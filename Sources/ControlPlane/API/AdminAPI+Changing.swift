@@ -146,6 +146,7 @@ extension AdminAPI {
         }
         if !reasons.isEmpty { return problem(409, "nothing was replayed", reasons: reasons) }
         if !origin.isDryRun, !changes.isEmpty {
+            if let refusal = await claim(changes.map(\.0.sequence)) { return refusal }
             for (change, sides) in changes { for side in sides { dataPlane.replay(change, side) } }
             _ = journal.flush(timeoutMilliseconds: 2000)
             await controller.note(
@@ -159,6 +160,22 @@ extension AdminAPI {
                 ("replayed", .number(String(changes.count))),
                 ("seqs", .array(changes.map { .number(String($0.0.sequence)) })),
             ]))
+    }
+
+    /// In a shared store a change belongs to the gateway that accepted it, and only that one may send its legs.
+    private func claim(_ sequences: [Sequence64]) async -> ServiceResponse? {
+        let claimed: [Sequence64]
+        do throws(JournalError) {
+            claimed = try await journal.write { store throws(JournalError) in try store.claim(sequences) }
+        } catch {
+            return problem(503, "nothing was replayed: \(error.message)")
+        }
+        let others = Set(sequences).subtracting(claimed).sorted()
+        guard !others.isEmpty else { return nil }
+        return problem(
+            409, "nothing was replayed",
+            reasons: others.map { "change \($0) has another leg under way at another gateway; try again when it holds" }
+        )
     }
 
     // MARK: Configuration

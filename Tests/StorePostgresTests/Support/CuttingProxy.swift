@@ -26,7 +26,9 @@ final class CuttingProxy: Sendable {
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         let path = directory + "/.s.PGSQL.5432"
         precondition(Self.withAddress(path) { Glibc.bind(listener, $0, $1) } == 0 && listen(listener, 16) == 0)
-        let (listener, accept) = (listener, { [weak self] client in self?.serve(client) ?? () } as @Sendable (Int32) -> Void)
+        let (listener, accept) = (
+            listener, { [weak self] client in self?.serve(client) ?? () } as @Sendable (Int32) -> Void
+        )
         _ = Thread(name: "proxy") {
             while case let client = Glibc.accept(listener, nil, nil), client >= 0 { accept(client) }
             Glibc.close(listener)

@@ -111,8 +111,7 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Gateway", "StoreSQLite", "JournalThreads", "Configuration", "Journal", "Rollout", "Routing",
-                "Telemetry",
+                "Gateway", "StoreSQLite", "JournalThreads", "Configuration", "Journal", "Rollout", "Routing", "Telemetry",
                 "CPlayedDisk", "CLinux",
             ],
             // Optimised even in debug builds: the players are most of the work, and thousands of seeds are run.

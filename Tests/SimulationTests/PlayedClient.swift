@@ -90,7 +90,9 @@ final class PlayedClient {
         pending = .write(write)
         var head = "\(write.method) \(write.target) HTTP/1.1\r\nHost: played\r\nX-User-Id: \(user)\r\n"
         if let key = write.key { head += "Idempotency-Key: \(key)\r\n" }
-        if !write.body.isEmpty { head += "Content-Type: application/json\r\nContent-Length: \(write.body.utf8.count)\r\n" }
+        if !write.body.isEmpty {
+            head += "Content-Type: application/json\r\nContent-Length: \(write.body.utf8.count)\r\n"
+        }
         put(head + "\r\n" + write.body)
     }
 

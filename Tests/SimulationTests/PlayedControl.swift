@@ -92,7 +92,8 @@ final class PlayedControl {
 
     private func saved(_ next: RolloutState, _ isRollback: Bool) {
         // Newer ones may be on their way.
-        ledger.percents = state.generation == next.generation
+        ledger.percents =
+            state.generation == next.generation
             ? [next.percentHundredths] : [next.percentHundredths, state.percentHundredths]
         if !isRollback { putInForce() }
     }
@@ -114,7 +115,9 @@ final class PlayedControl {
         journal.perform { store in
             guard let store else { return }
             do throws(JournalError) {
-                if let pin { try store.setPin(pin, event: event) } else {
+                if let pin {
+                    try store.setPin(pin, event: event)
+                } else {
                     _ = try store.removePin(user: user, event: event)
                 }
                 control.pins[user] = side

@@ -29,7 +29,8 @@ final class PlayedGateway {
         self.store = store
         let journal = SimulatedJournal(store: store, timeline: timeline, switches: switches, random: random.fork())
         self.journal = journal
-        control = try PlayedControl(store: store, settings: settings, journal: journal, timeline: timeline, ledger: ledger)
+        control = try PlayedControl(
+            store: store, settings: settings, journal: journal, timeline: timeline, ledger: ledger)
         dataPlane = DataPlane(snapshot: control.snapshot, journal: journal, workers: 1, window: window)
         worker = dataPlane.workers[0]
         loop = dataPlane.loops[0]
@@ -46,7 +47,8 @@ final class PlayedGateway {
             var admitted = admitted
             for index in admitted.changes.indices where switches.hasNoLanes {
                 admitted.changes[index].submission.records = [
-                    RecordRevision(record: "lane of \(admitted.changes[index].sequence)", revision: nil, payloadHash: "")
+                    RecordRevision(
+                        record: "lane of \(admitted.changes[index].sequence)", revision: nil, payloadHash: "")
                 ]
             }
             coordinator.enter(admitted)

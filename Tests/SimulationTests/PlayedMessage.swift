@@ -15,7 +15,8 @@ struct PlayedMessage {
     /// The first whole message; nil when more has to arrive.
     init?(_ bytes: [UInt8]) {
         guard let end = PlayedMessage.headEnd(bytes) else { return nil }
-        let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
+        let lines = String(decoding: bytes[..<end], as: UTF8.self).split(
+            separator: "\r\n", omittingEmptySubsequences: false)
         firstLine = lines[0].split(separator: " ", maxSplits: 2)
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":") else { continue }
@@ -57,7 +58,8 @@ struct PlayedMessage {
 
 /// The number behind `name=` in a target; nil when there is none.
 func number(_ name: String, in target: String) -> Int? {
-    for part in target.split(separator: "?").dropFirst().joined().split(separator: "&") where part.hasPrefix(name + "=") {
+    for part in target.split(separator: "?").dropFirst().joined().split(separator: "&") where part.hasPrefix(name + "=")
+    {
         return Int(part.dropFirst(name.count + 1))
     }
     return nil

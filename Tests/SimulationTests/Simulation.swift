@@ -67,7 +67,9 @@ final class Simulation {
             // No route names the record of what goes into the box: the user is its lane.
             let shared = (0..<draw.sharedRecords).map { "/notes/shared-\($0)" } + (draw.hasBox ? ["/box"] : [])
             for device in 0..<draw.devices {
-                let own = (0..<draw.ownRecords).map { $0 % 2 == 0 ? "/notes/own-\(device)-\($0)" : "/docs/own-\(device)-\($0)" }
+                let own = (0..<draw.ownRecords).map {
+                    $0 % 2 == 0 ? "/notes/own-\(device)-\($0)" : "/docs/own-\(device)-\($0)"
+                }
                 for path in own + shared where random.chance(draw.poison) {
                     backends[random.below(2)].poisoned.insert(name + path)
                     ledger.poisoned.insert(name + path)
@@ -91,7 +93,9 @@ final class Simulation {
         boot()
         for client in clients { client.start() }
         planTrouble()
-        go(until: { [self] in timeline.now > 1_000_000_000_000 + draw.duration && clients.allSatisfy { $0.isDone } }, seconds: 60)
+        go(
+            until: { [self] in timeline.now > 1_000_000_000_000 + draw.duration && clients.allSatisfy { $0.isDone } },
+            seconds: 60)
         heal()
         go(until: { [self] in clients.allSatisfy { $0.isDone } && isSettled }, seconds: 900)
         judgeTheEnd()
@@ -249,7 +253,8 @@ final class Simulation {
         guard ledger.violations.isEmpty else { return }
         guard clients.allSatisfy({ $0.isDone }), isSettled, let store = gateway?.store else {
             let devices = clients.filter { !$0.isDone }.count
-            return ledger.violated("nothing settles: \(devices) devices still wait; \(gateway?.whatIsLeft ?? "no gateway")")
+            return ledger.violated(
+                "nothing settles: \(devices) devices still wait; \(gateway?.whatIsLeft ?? "no gateway")")
         }
         do {
             try Invariants(ledger: ledger, backends: backends).check(store)

@@ -21,5 +21,7 @@ struct Tally: CustomStringConvertible, Sendable {
     /// What never happened.
     var missing: [String] { Tally.wanted.filter { counts[$0] == nil } }
 
-    var description: String { counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ") }
+    var description: String {
+        counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    }
 }

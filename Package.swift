@@ -32,16 +32,21 @@ let package = Package(
         floor(
             "CutoverCLI",
             [
-                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding", "Comparison",
+                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding",
+                "Comparison",
                 "Rollout",
-                "Routing", "Journal", "Telemetry", "CCurl", "CLinux",
+                "Routing", "Journal", "Telemetry", "HTTPClient", "CLinux",
             ]),
         floor(
             "Demo", ["ControlPlane", "Gateway", "Configuration", "Rollout", "Comparison", "CSQLite", "CCurl", "CLinux"]),
         // Control plane
         floor(
             "ControlPlane",
-            ["Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
+            [
+                "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding", "HTTPClient",
+                "Comparison", "Journal",
+                "Rollout", "Routing", "Telemetry", "CLinux",
+            ]),
         // Data plane
         floor(
             "Gateway",
@@ -53,8 +58,10 @@ let package = Package(
         floor("Configuration", ["Rollout", "Routing", "Comparison", "CYAML"]),
         // Stores and codings
         floor("StoreSQLite", ["JournalThreads", "Journal", "Rollout", "CSQLite", "CLinux"]),
+        floor("StorePostgres", ["JournalThreads", "Journal", "Rollout", "CPostgres"]),
         floor("JournalThreads", ["Journal", "Rollout"]),
         floor("ContentCoding", ["CCompress"]),
+        floor("HTTPClient", ["CCurl"]),
         // Pure floors: the standard library only
         floor("HTTPWire"),
         floor("Routing"),
@@ -65,18 +72,27 @@ let package = Package(
         // Ground: module maps and shims
         ground("CLinux"),
         ground("CSQLite", libraries: ["sqlite3"]),
+        ground("CPostgres", libraries: ["pq"]),
         ground("CYAML", libraries: ["yaml"]),
         ground("CCompress", libraries: ["z", "brotlidec"]),
         ground("CCurl", libraries: ["curl"]),
         ground("COpenSSL", libraries: ["crypto"]),
         // Tests
+        // What every store of the journal has to do alike, run by the tests of each.
+        .target(
+            name: "JournalRules", dependencies: ["Journal", "Rollout"], path: "Tests/JournalRules", swiftSettings: strict),
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("RoutingTests", ["Routing"]),
         .testTarget(name: "RolloutTests", dependencies: ["Rollout"], exclude: ["Vectors"], swiftSettings: strict),
         tests("ComparisonTests", ["Comparison"]),
         tests("JournalTests", ["Journal", "Rollout"]),
         tests("TelemetryTests", ["Telemetry"]),
-        tests("StoreSQLiteTests", ["StoreSQLite", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
+        tests(
+            "StoreSQLiteTests",
+            ["StoreSQLite", "JournalRules", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
+        tests(
+            "StorePostgresTests",
+            ["StorePostgres", "JournalRules", "JournalThreads", "Journal", "Rollout", "CPostgres"]),
         tests("ContentCodingTests", ["ContentCoding"]),
         tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
         tests(
@@ -87,7 +103,10 @@ let package = Package(
             ]),
         tests(
             "ControlPlaneTests",
-            ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout", "Telemetry"]),
+            [
+                "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout",
+                "Routing", "Telemetry", "CLinux",
+            ]),
         .target(name: "CPlayedDisk", dependencies: ["CSQLite"], path: "Tests/CPlayedDisk"),
         .testTarget(
             name: "SimulationTests",
@@ -97,7 +116,7 @@ let package = Package(
             ],
             // Optimised even in debug builds: the players are most of the work, and thousands of seeds are run.
             exclude: ["seeds.txt"], swiftSettings: strict + [.unsafeFlags(["-O"])]),
-        tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
+        tests("CutoverCLITests", ["CutoverCLI", "ControlPlane", "HTTPClient"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),
     ],

@@ -224,6 +224,24 @@ package final class DataPlane: Sendable {
         let worker = worker(of: sequence)
         worker.loop.execute { worker.deliveries.start(Delivery(outstanding, side)) }
     }
+
+    /// Sends legacy a change that it lacks because it was not written: at the tail of its lanes, unless the change holds its
+    /// place there already (`LegacyGate.admit`).
+    package func putBack(_ change: StoredChange) {
+        let submission = change.submission
+        let records = submission.records.map(\.record)
+        var legs = change.legs
+        legs.legacy = LegStatus(.pending, attempts: legs.legacy.attempts)
+        shared.coordinator.journal.post(.leg(change.sequence, .legacy, legs.legacy))
+        let (coordinator, sequence, user) = (shared.coordinator, change.sequence, submission.user)
+        coordinator.enter(sequence, user: user, records: records, sides: .legacy)
+        coordinator.addOutstanding(sequence, user: user, .legacy, acceptedMilliseconds: change.acceptedMilliseconds)
+        let outstanding = OutstandingChange(
+            sequence: sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: user, records: records,
+            side: submission.side, legs: legs, answeredStatus: change.answeredStatus ?? 200)
+        let worker = worker(of: sequence)
+        worker.loop.execute { worker.deliveries.start(Delivery(outstanding, .legacy)) }
+    }
 }
 
 /// An address that cannot be listened on.

@@ -17,7 +17,8 @@ package struct ClusterLease: Sendable {
     package enum State: Sendable, Equatable {
         /// Has no row in the store: before the first join, or fenced. Exits: `arriving` (joined), `left`.
         case outside
-        /// Has a row that lives, but does not yet know what the others know. Exits: `held` (arrived), `outside` (ended), `left`.
+        /// Has a row that lives, but does not yet know what the others know. Exits: `held` (arrived), `lapsed`
+        /// (arrived too late), `outside` (ended), `left`.
         case arriving(Row)
         /// May deliver. Exits: `lapsed` (the time ran out), `arriving` (renewed too late), `outside` (ended), `left`.
         case held(Row)
@@ -76,9 +77,10 @@ package struct ClusterLease: Sendable {
         let row = Row(id: id, renewedAt: sentAt)
         guard id == self.id else { return .nothing }  // Fenced or left while the renewal was under way.
         switch state {
-        case .arriving:
+        case .arriving(let last):
             state = .arriving(row)
-            return .nothing
+            // After a gap the others have forgotten of this gateway what it has made known so far.
+            return now < last.until ? .nothing : .arrive(id: id)
         case .held(let last) where now < last.until:
             state = .held(row)
             return .extend(until: row.until)

@@ -17,6 +17,13 @@ package protocol JournalReading: AnyObject {
     func rows(parkedOnly: Bool, before cursor: Sequence64?, limit: Int) throws(JournalError) -> [JournalRow]
     /// Sequences with a parked leg, in the order of acceptance: what `journal replay --all-parked` walks.
     func parked(after sequence: Sequence64, limit: Int) throws(JournalError) -> [Sequence64]
+    /// Changes whose authoritative side is new and that were accepted while legacy was not written (`side` new, `dual_write`
+    /// false), whatever has become of them, in the order of acceptance. Needs an index: a store may hold millions of others.
+    /// - Parameters:
+    ///   - sequence: the last one already seen; 0 for the first page.
+    ///   - skippedOnly: only those whose leg to legacy is still `skipped`: what legacy lacks, and what new refused. Needs an
+    ///     index of its own, because it is asked at every start.
+    func unshared(after sequence: Sequence64, skippedOnly: Bool, limit: Int) throws(JournalError) -> [UnsharedChange]
     func counts() throws(JournalError) -> JournalCounts
     /// The stored state of the rollout; nil in a fresh store.
     func loadRollout() throws(JournalError) -> RolloutRecord?

@@ -86,6 +86,8 @@ extension LegTables {
         case .elsewhere, .awaitsAnswer: return
         // Only who admitted a change may decide what an unanswered one comes to, and that is not known here.
         case nil where row.answeredStatus == nil: return
+        // Nobody counted it here: it is not this gateway's.
+        case nil where windows[side].deferred(key) == 0: return
         case nil, .undecided, .outstanding, .answered: break
         }
         adopt(row.sequence, side)

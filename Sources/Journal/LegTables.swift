@@ -76,6 +76,8 @@ package struct LegTables: Sendable {
         if waits {
             windows[side].countDeferred(DeliveryWindow.key(user), by: 1)
             windows[side].underway[sequence] = .undecided(user: user, countsNow: isLeftOver)
+            // What is left over is older than what pages have passed.
+            if isLeftOver { windows[side].lowerHorizon(to: sequence - 1, DeliveryWindow.key(user)) }
         } else {
             if isSecond { windows[side].held.insert(sequence) }
             // From here on a page could show it.

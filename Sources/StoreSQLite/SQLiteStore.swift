@@ -21,6 +21,8 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
     var unanswered: [Sequence64: Unanswered] = [:]
     /// Where the next `prune` goes on.
     var pruneCursor: Sequence64 = 0
+    /// The newest stamp of the rows before that place, in milliseconds since 1970.
+    var pruneNewestStamp: Int64 = .min
 
     /// Opens, or creates, the journal in a data directory.
     /// - Throws: `inUse`, `damaged`, `foreign`, `newerSchema` or `cannotOpen`. A file that is not ours is not touched.

@@ -10,6 +10,10 @@ package struct ControlGauges: Sendable {
     package var journalCatchUp = ByBackend(legacy: CatchUp(), new: CatchUp())
     /// Legs that wait for an operator.
     package var journalParked: UInt64 = 0
+    /// Whether legacy gets the writes that new has decided over.
+    package var legacyWritten = true
+    /// Changes that legacy lacks and that a reverse sync has still to put back.
+    package var legacyMissing: UInt64 = 0
     /// Changes that wait for their group commit.
     package var journalQueue: UInt64 = 0
     /// False while the journal cannot be written and writes are answered 503.

@@ -23,6 +23,10 @@ extension PrometheusText {
         sample([], gauges.journalQueue)
         begin("cutover_journal_writable", .gauge, "0 while the journal cannot be written and writes are answered 503.")
         sample([], gauges.journalWritable ? 1 as UInt64 : 0)
+        begin("cutover_legacy_written", .gauge, "0 after the end: legacy does not get what new decides over.")
+        sample([], gauges.legacyWritten ? 1 as UInt64 : 0)
+        begin("cutover_legacy_missing", .gauge, "Changes that legacy lacks and a reverse sync has still to put back.")
+        sample([], gauges.legacyMissing)
         counters("cutover_leg_retries_total", Cells.legRetries, snapshot, "Legs tried again.")
         counters("cutover_legs_parked_total", Cells.legsParked, snapshot, "Legs that were parked since the start.")
     }

@@ -9,11 +9,12 @@ enum FloorPlan {
 
     /// Every target, from the ground up.
     static let floors: [String: Floor] = [
-        "CLinux": .ground, "CSQLite": .ground, "CYAML": .ground, "CCompress": .ground, "CCurl": .ground,
+        "CLinux": .ground, "CSQLite": .ground, "CPostgres": .ground, "CYAML": .ground, "CCompress": .ground, "CCurl": .ground,
         "COpenSSL": .ground,
         "HTTPWire": .pure, "Routing": .pure, "Rollout": .pure, "Comparison": .pure, "Journal": .pure,
         "Telemetry": .pure,
-        "Configuration": .stores, "JournalThreads": .stores, "StoreSQLite": .stores, "ContentCoding": .stores,
+        "Configuration": .stores, "JournalThreads": .stores, "StoreSQLite": .stores, "StorePostgres": .stores,
+        "ContentCoding": .stores, "HTTPClient": .stores,
         "Gateway": .data,
         "ControlPlane": .control,
         "Demo": .story,
@@ -22,7 +23,9 @@ enum FloorPlan {
     ]
 
     /// The imports between neighbours on one floor that are wanted.
-    static let sideways: [String: Set<String>] = ["Journal": ["Rollout"], "StoreSQLite": ["JournalThreads"]]
+    static let sideways: [String: Set<String>] = [
+        "Journal": ["Rollout"], "StoreSQLite": ["JournalThreads"], "StorePostgres": ["JournalThreads"],
+    ]
 
     /// The modules from outside the package that a target may import.
     static func outside(_ target: String) -> Set<String> {

@@ -10,10 +10,10 @@ private let small = WindowLimits(windowMax: 12, pageMax: 4, crowded: 6, userMax:
         var wasDeferred = 0
         for seed in 1...80 {
             var gateway = PlayedGateway(seed: UInt64(seed), limits: small)
-            for step in 0..<1_500 {
+            for step in 0..<1_200 {
                 gateway.step()
                 if step % 7 == 0 { gateway.check() }
-                if step % 500 == 499, seed % 2 == 0 { gateway.crash() }
+                if step % 400 == 399, seed % 2 == 0 { gateway.crash() }
                 guard gateway.problems.isEmpty else { break }
             }
             gateway.finish()

@@ -1,5 +1,6 @@
 import Glibc
 import Journal
+import JournalRules
 import Rollout
 import Testing
 

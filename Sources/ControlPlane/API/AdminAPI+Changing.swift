@@ -13,7 +13,8 @@ extension AdminAPI {
             let origin = try origin(request, body)
             let command = try await command(action, body)
             let findings = await gateFindings()
-            return answer(await controller.apply(command, gates: findings, origin), origin)
+            let obstacles = await obstacles(to: command)
+            return answer(await controller.apply(command, gates: findings, obstacles: obstacles, origin), origin)
         } catch {
             return problem(400, error.text)
         }
@@ -33,6 +34,8 @@ extension AdminAPI {
         case "rollback": return .rollback(to: body.to)
         case "pause": return .pause
         case "resume": return .resume
+        case "stop-legacy": return .stopLegacy
+        case "resume-legacy": return .resumeLegacy(force: body.force ?? false)
         default:
             guard let percent = body.percent else {
                 throw BadCall(text: "percent: missing; accepted: {\"percent\": 12.5}")
@@ -41,6 +44,17 @@ extension AdminAPI {
                 throw BadCall(text: "percent: \(percent) is not 0 to 100 with at most two decimals")
             }
             return .setPercent(hundredths: hundredths)
+        }
+    }
+
+    /// What in the world outside speaks against a command.
+    private func obstacles(to command: RolloutCommand) async -> [String] {
+        switch command {
+        case .promote(let name, _):
+            guard await controller.promotesToLastStage(name) else { return [] }
+            return await wayBackObstacles(await controller.picture.settings)
+        case .resumeLegacy: return await resumeObstacles()
+        case .rollback, .pause, .resume, .setPercent, .stopLegacy: return []
         }
     }
 

@@ -34,7 +34,11 @@ extension ClientSession {
         do throws(SubmissionProblem) { submission = try makeSubmission() } catch {
             switch error {
             case .unusable(let problem): return try await answer(.badWrite(problem))
+            case .missingKey: return try await answer(.keyMissing)
             }
+        }
+        if worker.coordinator.legacyGate.isClosed, await !legacyLacksNothing(before: submission) {
+            return try await answer(.laneBusy)
         }
         switch await worker.coordinator.submit(submission) {
         case .accepted(let sequence):
@@ -58,13 +62,27 @@ extension ClientSession {
         }
     }
 
+    /// Waits until legacy has, or has in its lanes, everything that is older than this write; at most the backend's time-out.
+    private func legacyLacksNothing(before submission: Submission) async -> Bool {
+        guard submission.dualWrite || submission.side == .legacy else { return true }
+        let keys = LaneKey.lanes(user: submission.user, records: submission.records.map(\.record))
+        let deadline = loop.now &+ UInt64(worker.legacy.timeout)
+        while worker.coordinator.legacyGate.holds(keys) {
+            guard loop.now < deadline else { return false }
+            await loop.sleep(5)
+        }
+        return true
+    }
+
     // MARK: The authoritative leg
 
     private func perform(_ accepted: AcceptedWrite) async throws(SessionEnd) {
         var write = accepted
         let side = write.submission.side
         guard await turn(write.sequence, side) else {
-            if side == .new, let reason = fallbackReason(.timeout) { return try await fallBack(&write, reason) }
+            if side == .new, write.submission.dualWrite, let reason = fallbackReason(.timeout) {
+                return try await fallBack(&write, reason)
+            }
             return try await give(up: &write, .laneBusy)
         }
         guard worker.coordinator.standing.mayDeliver else { return try await give(up: &write, .journalUnavailable) }
@@ -78,7 +96,9 @@ extension ClientSession {
             if error != .exhausted { pool.record(failed: true) }
             write.legs[side].attempts += 1
             write.isUncertainOnNew = side == .new && !error.nothingWasSent
-            if side == .new, let reason = fallbackReason(error) { return try await fallBack(&write, reason) }
+            if side == .new, write.submission.dualWrite, let reason = fallbackReason(error) {
+                return try await fallBack(&write, reason)
+            }
             return try await give(up: &write, .upstream(error))
         }
         try await decided(&write, upstream, pool, started)
@@ -127,7 +147,7 @@ extension ClientSession {
             try await refuse(&write, upstream, pool, reason: reason, isFinal: false)
         case .failed:
             book(side, .error, started)
-            if side == .new, snapshot.settings.fallback.on5xx {
+            if side == .new, write.submission.dualWrite, snapshot.settings.fallback.on5xx {
                 write.isUncertainOnNew = true
                 dispose(upstream, pool)
                 return try await fallBack(&write, .serverError)

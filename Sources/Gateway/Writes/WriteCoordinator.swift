@@ -30,6 +30,8 @@ package final class WriteCoordinator: Sendable {
     #endif
     /// How this gateway stands with the others of its store.
     package let standing = ClusterStanding()
+    /// Closed while legacy is given what it lacks.
+    package let legacyGate = LegacyGate()
     private let tables: Mutex<Tables>
     // Owned for this object's whole life and only touched through atomics: how many legs are outstanding per side, and a
     // counting filter over users, so that the common "nothing outstanding" needs no lock.
@@ -71,9 +73,13 @@ package final class WriteCoordinator: Sendable {
                     tables.legs.enter(foreign: first)
                     foreign = foreign.dropFirst()
                 }
+                let records = submission.records.map(\.record)
                 let sides = tables.legs.admit(
-                    sequence, user: submission.user, records: submission.records.map(\.record), side: submission.side,
+                    sequence, user: submission.user, records: records, side: submission.side,
                     sides: submission.dualWrite ? .both : SideSet(submission.side))
+                if legacyGate.isClosed, !submission.dualWrite {
+                    legacyGate.admit(sequence, submission, records, &tables.legs)
+                }
                 return sides.isEmpty ? nil : (submission.user, sides)
             }
         }
@@ -221,6 +227,7 @@ package final class WriteCoordinator: Sendable {
     @inline(__always)
     func mayHaveOutstanding(_ side: Side) -> Bool {
         totals[Int(side.rawValue)].load(ordering: .relaxed) != 0 || standing.mayHaveForeign(side)
+            || (side == .legacy && legacyGate.isClosed)
     }
 
     @inline(__always)
@@ -232,6 +239,7 @@ package final class WriteCoordinator: Sendable {
             if ignoresOutstanding { return false }
         #endif
         if standing.mayHaveForeign(side), standing.hasForeign(user.text, side) { return true }
+        if side == .legacy, legacyGate.isClosed, legacyGate.owes(user: user.text) { return true }
         // An id that is no valid UTF-8 was counted under its repaired text, so it is looked for there.
         let index = user.isASCII ? slot(user.hash, side) : slot(user.text, side)
         guard filter[index].load(ordering: .sequentiallyConsistent) > 0 else { return false }
@@ -241,6 +249,7 @@ package final class WriteCoordinator: Sendable {
 
     func hasOutstanding(user: String, _ side: Side) -> Bool {
         guard mayHaveOutstanding(side) else { return false }
+        if side == .legacy, legacyGate.owes(user: user) { return true }
         return standing.hasForeign(user, side) || hasOwnOutstanding(user: user, side)
     }
 
@@ -250,6 +259,14 @@ package final class WriteCoordinator: Sendable {
     }
 
     func hasOutstanding(_ user: UserID) -> Bool { hasOutstanding(user, .legacy) || hasOutstanding(user, .new) }
+
+    /// Whether legs of a user (nil: the anonymous ones) to either side are outstanding.
+    package func isAwaited(user: String?) -> Bool {
+        guard let user else {
+            return tables.withLock { tables in Side.allCases.contains { tables.legs.hasOutstanding(nil, $0) } }
+        }
+        return hasOutstanding(user: user, .legacy) || hasOutstanding(user: user, .new)
+    }
 
     /// For metrics and `status`: legs outstanding, and when the oldest was accepted (milliseconds since 1970).
     package func backlog(_ side: Side) -> (count: Int, oldestMilliseconds: Int64?) {

@@ -119,7 +119,7 @@ class Client(threading.Thread):
                 if answer is not None:
                     load.statuses[answer.status] += 1
                     if answer.status in (409, 503) and not answer["Retry-After"]:
-                        load.surprises.append(f"{write.name}: {answer.status} without Retry-After: {answer.body[:300]}")
+                        load.surprises.append(f"{write}: {answer.status} without Retry-After: {answer.body[:300]}")
                         return False
                 if load.abandoned.is_set():
                     load.unknown.append(write)

@@ -2,13 +2,22 @@ import Journal
 import Rollout
 import Testing
 
-@testable import StoreSQLite
+/// What holds for idempotency keys (contract §6.5).
+package enum KeyRules {
+    package static let all = [
+        JournalRule("theFirstAnswerIsReplayed", theFirstAnswerIsReplayed),
+        JournalRule("anotherRequestWithTheSameKeyIsToldSo", anotherRequestWithTheSameKeyIsToldSo),
+        JournalRule("theScopeIsTheUser", theScopeIsTheUser),
+        JournalRule("aRefusalIsAnAnswerAndIsReplayed", aRefusalIsAnAnswerAndIsReplayed),
+        JournalRule("afterAFailureARepeatIsANewAttempt", afterAFailureARepeatIsANewAttempt),
+        JournalRule("submissionsOfOneGroupSeeEachOther", submissionsOfOneGroupSeeEachOther),
+        JournalRule("writesWithoutAKeyAreNeverRepeats", writesWithoutAKeyAreNeverRepeats),
+        JournalRule("anAnswerThatIsTooLongIsReplayedWithoutItsBody", anAnswerThatIsTooLongIsReplayedWithoutItsBody),
+        JournalRule("keysSurviveReopening", keysSurviveReopening),
+    ]
 
-@Suite struct IdempotencyKeys {
-    private let directory = TemporaryDirectory()
-
-    @Test func theFirstAnswerIsReplayed() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func theFirstAnswerIsReplayed(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(try store.said(submission(key: "k")) == ["accepted 1"])
         #expect(try store.said(submission(key: "k")) == ["running"])
         try store.apply([.accepted(1)], now: 1_100)
@@ -19,30 +28,30 @@ import Testing
         #expect(stored == answer())
     }
 
-    @Test func anotherRequestWithTheSameKeyIsToldSo() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func anotherRequestWithTheSameKeyIsToldSo(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(try store.said(submission(key: "k", body: "1")) == ["accepted 1"])
         #expect(try store.said(submission(key: "k", body: "2")) == ["reused"])
         try store.apply([.accepted(1)], now: 1_100)
         #expect(try store.said(submission(key: "k", body: "2")) == ["reused"])
     }
 
-    @Test func theScopeIsTheUser() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func theScopeIsTheUser(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(
             try store.said(
                 submission(user: "anna", key: "k", body: "1"), submission(user: "bert", key: "k", body: "2"),
                 submission(user: nil, key: "k", body: "3")) == ["accepted 1", "accepted 2", "accepted 3"])
     }
 
-    @Test func aRefusalIsAnAnswerAndIsReplayed() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func aRefusalIsAnAnswerAndIsReplayed(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(try store.said(submission(key: "k")) == ["accepted 1"])
         #expect(try store.said(submission(key: "k"), updates: [.refused(1)]) == ["replay 422"])
     }
 
-    @Test func afterAFailureARepeatIsANewAttempt() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func afterAFailureARepeatIsANewAttempt(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(try store.said(submission(key: "k", body: "1")) == ["accepted 1"])
         #expect(try store.said(submission(key: "k", body: "1"), updates: [.failed(1)]) == ["accepted 2"])
         #expect(try store.said(submission(key: "k", body: "1")) == ["running"])
@@ -52,23 +61,23 @@ import Testing
         #expect(try store.said(submission(key: "k", body: "other")) == ["replay 201"])
     }
 
-    @Test func submissionsOfOneGroupSeeEachOther() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func submissionsOfOneGroupSeeEachOther(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(
             try store.said(
                 submission(key: "k", body: "1"), submission(key: "k", body: "1"), submission(key: "k", body: "2"),
                 submission(key: "l", body: "1")) == ["accepted 1", "running", "reused", "accepted 2"])
     }
 
-    @Test func writesWithoutAKeyAreNeverRepeats() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func writesWithoutAKeyAreNeverRepeats(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(try store.said(submission(), submission()) == ["accepted 1", "accepted 2"])
         try store.apply([.accepted(1), .accepted(2)], now: 1_100)
         #expect(try store.said(submission()) == ["accepted 3"])
     }
 
-    @Test func anAnswerThatIsTooLongIsReplayedWithoutItsBody() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func anAnswerThatIsTooLongIsReplayedWithoutItsBody(_ open: JournalOpener) throws {
+        let store = try open()
         let long = String(repeating: "x", count: StoredAnswer.bodyLimitBytes + 1)
         #expect(try store.said(submission(key: "k")) == ["accepted 1"])
         try store.apply([.accepted(1, answer: answer(body: long))], now: 1_100)
@@ -79,13 +88,13 @@ import Testing
         #expect(stored.isBodyOmitted && stored.body.isEmpty && stored.status == 201)
     }
 
-    @Test func keysSurviveReopening() throws {
+    static func keysSurviveReopening(_ open: JournalOpener) throws {
         do {
-            let store = try SQLiteStore(directory: directory.path)
+            let store = try open()
             #expect(try store.said(submission(key: "k"), submission(key: "l")) == ["accepted 1", "accepted 2"])
             try store.apply([.accepted(1)], now: 1_100)
         }
-        let store = try SQLiteStore(directory: directory.path)
+        let store = try open()
         #expect(try store.said(submission(key: "k"), submission(key: "l")) == ["replay 201", "running"])
         #expect(try store.said(submission(key: "k", body: "2")) == ["reused"])
     }

@@ -2,13 +2,25 @@ import Journal
 import Rollout
 import Testing
 
-@testable import StoreSQLite
+/// What holds for revisions (contract §6.6).
+package enum RevisionRules {
+    package static let all = [
+        JournalRule("oneThatIsNotAboveTheLastIsStale", oneThatIsNotAboveTheLastIsStale),
+        JournalRule("theyAreCountedPerUserAndRecord", theyAreCountedPerUserAndRecord),
+        JournalRule("theSameRevisionWithTheSamePayloadIsARetry", theSameRevisionWithTheSamePayloadIsARetry),
+        JournalRule("aRetryWhoseAnswerIsGoneIsAcceptedAgain", aRetryWhoseAnswerIsGoneIsAcceptedAgain),
+        JournalRule("theSamePayloadToAnotherTargetIsNotReplayed", theSamePayloadToAnotherTargetIsNotReplayed),
+        JournalRule("aRefusedRevisionIsFreeAgain", aRefusedRevisionIsFreeAgain),
+        JournalRule("oneStaleItemRefusesTheBatchAndAllOfThemAreNamed", oneStaleItemRefusesTheBatchAndAllOfThemAreNamed),
+        JournalRule("aRefusedBatchGivesBackAllItsRevisions", aRefusedBatchGivesBackAllItsRevisions),
+        JournalRule("aRepeatedBatchIsReplayedAndAMixedOneAcceptedAgain", aRepeatedBatchIsReplayedAndAMixedOneAcceptedAgain),
+        JournalRule("aRecordTwiceInOneBatchMustRise", aRecordTwiceInOneBatchMustRise),
+        JournalRule("submissionsOfOneGroupSeeEachOther", submissionsOfOneGroupSeeEachOther),
+        JournalRule("theLastOneSurvivesPruningAndReopening", theLastOneSurvivesPruningAndReopening),
+    ]
 
-@Suite struct Revisions {
-    private let directory = TemporaryDirectory()
-
-    @Test func oneThatIsNotAboveTheLastIsStale() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func oneThatIsNotAboveTheLastIsStale(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(try store.said(submission([("n", 8)], body: "eight")) == ["accepted 1"])
         #expect(try store.said(submission([("n", 7)], body: "seven")) == ["stale n:7<8"])
         #expect(try store.said(submission([("n", 8)], body: "other eight")) == ["stale n:8<8"])
@@ -18,8 +30,8 @@ import Testing
         #expect(try store.said(submission([("n", 8)], body: "eight")) == ["stale n:8<9"])
     }
 
-    @Test func theyAreCountedPerUserAndRecord() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func theyAreCountedPerUserAndRecord(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(
             try store.said(
                 submission(user: "anna", [("n", 8)]), submission(user: "bert", [("n", 2)], body: "b"),
@@ -27,8 +39,8 @@ import Testing
                 == ["accepted 1", "accepted 2", "accepted 3", "accepted 4"])
     }
 
-    @Test func theSameRevisionWithTheSamePayloadIsARetry() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func theSameRevisionWithTheSamePayloadIsARetry(_ open: JournalOpener) throws {
+        let store = try open()
         let first = submission([("n", 8)], key: "k1", body: "eight")
         let again = submission([("n", 8)], key: "k2", body: "eight")
         #expect(try store.said(first, again) == ["accepted 1", "running"])
@@ -36,8 +48,8 @@ import Testing
         #expect(try store.said(again, submission([("n", 8)], body: "eight")) == ["replay 201", "replay 201"])
     }
 
-    @Test func aRetryWhoseAnswerIsGoneIsAcceptedAgain() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func aRetryWhoseAnswerIsGoneIsAcceptedAgain(_ open: JournalOpener) throws {
+        let store = try open()
         let write = submission([("n", 8)], key: "k", body: "eight")
         #expect(try store.said(write, updates: []) == ["accepted 1"])
         try store.apply([.accepted(1, new: .applied)], now: 1_100)
@@ -50,15 +62,15 @@ import Testing
         #expect(try store.said(submission([("n", 8)], body: "other")) == ["stale n:8<8"])
     }
 
-    @Test func theSamePayloadToAnotherTargetIsNotReplayed() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func theSamePayloadToAnotherTargetIsNotReplayed(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(try store.said(submission([("n", 8)], body: "x", target: "/a")) == ["accepted 1"])
         try store.apply([.accepted(1)], now: 1_100)
         #expect(try store.said(submission([("n", 8)], body: "x", target: "/b")) == ["accepted 2"])
     }
 
-    @Test func aRefusedRevisionIsFreeAgain() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func aRefusedRevisionIsFreeAgain(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(try store.said(submission([("n", 7)], body: "seven")) == ["accepted 1"])
         try store.apply([.accepted(1)], now: 1_100)
         #expect(try store.said(submission([("n", 8)], body: "eight")) == ["accepted 2"])
@@ -69,8 +81,8 @@ import Testing
         #expect(try store.said(submission([("n", 7)], body: "again")) == ["stale n:7<7"])
     }
 
-    @Test func oneStaleItemRefusesTheBatchAndAllOfThemAreNamed() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func oneStaleItemRefusesTheBatchAndAllOfThemAreNamed(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(try store.said(submission([("a", 5), ("b", 5)], body: "1")) == ["accepted 1"])
         #expect(
             try store.said(submission([("a", 4), ("c", 1), ("b", 5)], body: "2")) == ["stale a:4<5,b:5<5"])
@@ -78,15 +90,15 @@ import Testing
         #expect(try store.said(submission([("a", 6), ("b", 6)], body: "4")) == ["accepted 3"])
     }
 
-    @Test func aRefusedBatchGivesBackAllItsRevisions() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func aRefusedBatchGivesBackAllItsRevisions(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(try store.said(submission([("a", 5), ("b", 6)], body: "1")) == ["accepted 1"])
         #expect(
             try store.said(submission([("a", 5), ("b", 6)], body: "2"), updates: [.refused(1)]) == ["accepted 2"])
     }
 
-    @Test func aRepeatedBatchIsReplayedAndAMixedOneAcceptedAgain() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func aRepeatedBatchIsReplayedAndAMixedOneAcceptedAgain(_ open: JournalOpener) throws {
+        let store = try open()
         let batch = submission([("a", 5), ("b", 5)], body: "1", payload: "p")
         #expect(try store.said(batch) == ["accepted 1"])
         #expect(try store.said(submission([("a", 5), ("c", 1)], body: "2", payload: "p")) == ["running"])
@@ -96,30 +108,30 @@ import Testing
         #expect(try store.said(submission([("a", 5), ("c", 1)], body: "2", payload: "p")) == ["accepted 3"])
     }
 
-    @Test func aRecordTwiceInOneBatchMustRise() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func aRecordTwiceInOneBatchMustRise(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(try store.said(submission([("a", 1), ("a", 2)], body: "1")) == ["accepted 1"])
         #expect(try store.said(submission([("b", 2), ("b", 1)], body: "2")) == ["stale b:1<2"])
         #expect(try store.said(submission([("a", 2)], body: "3")) == ["stale a:2<2"])
     }
 
-    @Test func submissionsOfOneGroupSeeEachOther() throws {
-        let store = try SQLiteStore(directory: directory.path)
+    static func submissionsOfOneGroupSeeEachOther(_ open: JournalOpener) throws {
+        let store = try open()
         #expect(
             try store.said(
                 submission([("n", 8)], body: "eight"), submission([("n", 7)], body: "seven"),
                 submission([("n", 9)], body: "nine")) == ["accepted 1", "stale n:7<8", "accepted 2"])
     }
 
-    @Test func theLastOneSurvivesPruningAndReopening() throws {
+    static func theLastOneSurvivesPruningAndReopening(_ open: JournalOpener) throws {
         do {
-            let store = try SQLiteStore(directory: directory.path)
+            let store = try open()
             #expect(try store.said(submission([("n", 8)], body: "eight")) == ["accepted 1"])
             try store.apply([.accepted(1, new: .applied)], now: 1_100)
             let retention = Retention(rollbackWindowMilliseconds: 1, idempotencyMilliseconds: 1)
             #expect(try store.prune(retention, now: 9_000).deletedChanges == 1)
         }
-        let store = try SQLiteStore(directory: directory.path)
+        let store = try open()
         #expect(try store.said(submission([("n", 7)], body: "seven")) == ["stale n:7<8"])
         #expect(
             try store.said(submission([("n", 9)], body: "nine")) == ["accepted 2"], "places are not given out twice")

@@ -1,0 +1,92 @@
+internal import Journal
+
+extension PostgresLocks {
+    /// "Cuth", the first of two numbers; the second is a gateway's id. Held by the one that takes that gateway's changes.
+    static let heirs = 0x4375_7468
+}
+
+extension PostgresSchema {
+    /// Channels of NOTIFY. A lost one costs time, never truth: all they tell is polled as well.
+    enum Channel: String, CaseIterable {
+        /// The rollout or a pin was changed (`state_changed`).
+        case state = "cutover_state"
+        /// Somebody announces: look up what is outstanding.
+        case announcement = "cutover_announcement"
+        /// Somebody has seen an announcement or a version.
+        case seen = "cutover_seen"
+        /// Somebody has left; its changes are to be taken.
+        case left = "cutover_left"
+    }
+
+    // One gateway has one heir: whoever holds its advisory lock may end it and take its changes, in one transaction.
+    //
+    // What was taken over has a negative group number, the same for all that was taken in one go: that is how it is told in
+    // pages although the new owner's own changes come in between.
+    static let clusterFunctions = """
+        CREATE SEQUENCE takeover_number AS bigint;
+
+        CREATE FUNCTION may_inherit(p_id bigint) RETURNS boolean LANGUAGE sql AS
+            $$ SELECT pg_try_advisory_xact_lock(\(PostgresLocks.heirs), (p_id % 2147483647)::integer) $$;
+
+        -- A gateway joins. At its start it ends its own earlier run: the lock on its data directory says that it is gone. One
+        -- that somebody is just taking over is left to that one.
+        CREATE FUNCTION join_gateway(p_name text, p_ends_namesakes boolean, p_seen_version bigint)
+        RETURNS bigint LANGUAGE plpgsql AS $$
+        DECLARE
+            v_id bigint;
+        BEGIN
+            IF p_ends_namesakes THEN
+                FOR v_id IN SELECT g.id FROM gateway g WHERE g.ended_at IS NULL AND g.name = p_name ORDER BY g.id LOOP
+                    IF may_inherit(v_id) THEN
+                        UPDATE gateway g SET ended_at = clock_timestamp() WHERE g.id = v_id AND g.ended_at IS NULL;
+                    END IF;
+                END LOOP;
+            END IF;
+            INSERT INTO gateway (name, expires_at, seen_version)
+                VALUES (p_name, clock_timestamp() + interval '\(ClusterTimes.leaseSeconds) s', p_seen_version)
+                RETURNING id INTO v_id;
+            RETURN v_id;
+        END $$;
+
+        -- Ends gateways whose lease has run out and was not renewed since it was looked at (p_expires, in microseconds; NULL: it
+        -- has ended already), and takes what they left outstanding. Only for a gateway that lives itself.
+        CREATE FUNCTION take_over(p_me bigint, p_number bigint, p_gone bigint[], p_expires bigint[])
+        RETURNS TABLE (out_moved bigint, out_transaction bigint) LANGUAGE plpgsql AS $$
+        DECLARE
+            v_mine bigint[] := '{}';
+        BEGIN
+            out_moved := 0;
+            out_transaction := pg_current_xact_id()::text::bigint;
+            IF NOT EXISTS (SELECT 1 FROM gateway g
+                WHERE g.id = p_me AND g.ended_at IS NULL AND g.expires_at > clock_timestamp()) THEN
+                RETURN NEXT;
+                RETURN;
+            END IF;
+            FOR i IN 1..cardinality(p_gone) LOOP
+                CONTINUE WHEN p_gone[i] = p_me OR NOT may_inherit(p_gone[i]);
+                UPDATE gateway g SET ended_at = clock_timestamp()
+                    WHERE g.id = p_gone[i] AND g.ended_at IS NULL AND g.expires_at < clock_timestamp()
+                        AND (extract(epoch FROM g.expires_at) * 1000000)::bigint = p_expires[i];
+                IF EXISTS (SELECT 1 FROM gateway g WHERE g.id = p_gone[i] AND g.ended_at IS NOT NULL) THEN
+                    v_mine := v_mine || p_gone[i];
+                END IF;
+            END LOOP;
+            UPDATE change c SET owner = p_me, group_number = -p_number
+                WHERE c.owner = ANY (v_mine) AND \(outstanding);
+            GET DIAGNOSTICS out_moved = ROW_COUNT;
+            RETURN NEXT;
+        END $$;
+
+        -- Ends the sessions of dead gateways that still hold locks: a process that was stopped in the middle of a group would
+        -- hold up its own replacement, and every group in the same lanes, for as long as it is stopped. The holder of a row's
+        -- lock is the transaction that the row names as its last.
+        CREATE FUNCTION free_gateways(p_gone bigint[]) RETURNS bigint LANGUAGE sql AS $$
+            SELECT count(pg_terminate_backend(l.pid)) FROM (
+                SELECT g.xmax FROM gateway_group g WHERE g.gateway = ANY (p_gone)
+                UNION ALL SELECT g.xmax FROM gateway g WHERE g.id = ANY (p_gone)) AS held
+            JOIN pg_locks l ON l.locktype = 'transactionid' AND l.granted AND l.transactionid = held.xmax
+            WHERE l.pid <> pg_backend_pid()
+        $$;
+
+        """
+}

@@ -8,7 +8,7 @@ BINARY := .build/release/cutover
 RELEASE_FLAGS := --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked
 PYTHON := /usr/bin/python3
 
-.PHONY: build debug test test-swift test-integration check format demo bench bench-detail soak clean setup
+.PHONY: build debug test test-swift test-integration simulate check format demo bench bench-detail soak clean setup
 
 setup:
 	@scripts/setup
@@ -29,6 +29,12 @@ test-swift:
 # One file or one test: make test-integration ONLY="-k kill"
 test-integration:
 	@scripts/test integration $(ONLY)
+
+# The proof by simulation from other seeds: make simulate SEEDS=1..100000, or a count; SEEDS=7..7 prints what one of them does
+# when it fails.
+simulate: setup
+	swift build --build-tests
+	CUTOVER_SIMULATE_SEEDS=$(or $(SEEDS),1..10000) swift test --skip-build --filter SimulationTests/nothingAcknowledged
 
 check:
 	@scripts/check

@@ -59,6 +59,10 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
 
     func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void) {
         guard !isDead else { return kept() }
+        if switches.doesNotKeepRefusals {
+            post(update)
+            return kept()
+        }
         queue.append(update, at: timeline.now, isAwaited: true)
         arriving.append(kept)
         consider()
@@ -71,7 +75,8 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
     }
 
     func load(_ sequence: Sequence64, completion: @escaping @Sendable (Result<StoredChange?, JournalError>) -> Void) {
-        read(completion) { store throws(JournalError) in try store.load(sequence) }
+        let switches = switches
+        read(completion) { store throws(JournalError) in switches.changed(try store.load(sequence)) }
     }
 
     func outstanding(

@@ -12,6 +12,10 @@ struct Switches: Sendable {
     var doesNotRecover = false
     /// A known key is a key like any other.
     var ignoresKeys = false
+    /// A refusal is taken for durable before it is: its lane goes on at once.
+    var doesNotKeepRefusals = false
+    /// A leg that is read back from the journal gets another key than the one that it was sent with.
+    var changesOutgoingKeys = false
 
     /// A submission as the journal gets to see it.
     func changed(_ submission: Submission) -> Submission {
@@ -20,6 +24,13 @@ struct Switches: Sendable {
         // The outgoing key stays: both legs still carry it.
         submission.idempotencyKey = nil
         return submission
+    }
+
+    /// A change as it is read back for a retry.
+    func changed(_ change: StoredChange?) -> StoredChange? {
+        guard changesOutgoingKeys, var change else { return change }
+        change.submission.outgoingKey += "-again"
+        return change
     }
 
     /// The records that make the lanes of a change.

@@ -60,19 +60,20 @@ enum PostgresQueries {
     }
 
     /// Owner, lanes: what other gateways have outstanding in them, and what was taken over from others (negative group numbers,
-    /// see `take_over`): the cluster may not have told of it yet. Ranges, because an index cannot find `<>`.
+    /// see `take_over`): the cluster may not have told of it yet. Ranges, because an index cannot find `<>`. The last condition is
+    /// wrapped, so that the rows are found by their number and not by walking over all that is outstanding.
     static let foreign = PostgresStatement(
         "foreign",
         """
         SELECT \(outstandingColumns) FROM change c WHERE c.sequence = ANY (ARRAY(
             SELECT c.sequence FROM change c
-                WHERE c.lane = ANY ($2) AND c.owner < $1 AND \(PostgresSchema.outstanding)
+                WHERE c.lane = ANY ($2) AND -c.owner < -$1::bigint AND \(PostgresSchema.outstanding)
             UNION SELECT c.sequence FROM change c
-                WHERE c.lane = ANY ($2) AND c.owner > $1 AND \(PostgresSchema.outstanding)
+                WHERE c.lane = ANY ($2) AND -c.owner > -$1::bigint AND \(PostgresSchema.outstanding)
             UNION SELECT c.sequence FROM change c
-                WHERE c.lane = ANY ($2) AND c.owner = $1 AND c.group_number < 0 AND \(PostgresSchema.outstanding)
+                WHERE c.lane = ANY ($2) AND -c.owner = -$1::bigint AND c.group_number < 0 AND \(PostgresSchema.outstanding)
             UNION SELECT b.sequence FROM batch_lane b WHERE b.lane = ANY ($2)))
-            AND (c.owner <> $1 OR c.group_number < 0) AND \(PostgresSchema.outstanding)
+            AND (c.owner <> $1 OR c.group_number < 0) AND coalesce(\(PostgresSchema.outstanding), false)
         ORDER BY c.sequence
         """)
     private static func batch(_ column: String) -> String {

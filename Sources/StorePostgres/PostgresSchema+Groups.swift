@@ -4,7 +4,8 @@ extension PostgresSchema {
     // are taken by a statement of their own: whatever runs after it sees all that was decided under the same locks.
     //
     // Plans are made once, for a table that may be empty then and huge soon. So no join is left to choose which side it walks:
-    // the large table is always found by an index, by `= ANY` of an array or by a subquery with LIMIT, which is not pulled up.
+    // the large table is always found by an index: row by row in a loop, by `= ANY` of an array, or by a subquery with LIMIT or a
+    // lock, which is not pulled up.
     //
     // The locks of a group are taken in ascending order, after the row of its gateway, so that groups do not deadlock.
     static let groupFunctions = """
@@ -27,11 +28,13 @@ extension PostgresSchema {
         -- Lanes of a batch after its first count while it is outstanding or parked.
         CREATE FUNCTION settle_lanes(p_sequences bigint[]) RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
-            DELETE FROM batch_lane b USING change c
-                WHERE b.sequence = ANY (p_sequences) AND c.sequence = b.sequence AND c.sequence = ANY (p_sequences) AND NOT \(outstanding) AND NOT \(parked);
+            DELETE FROM batch_lane b WHERE b.sequence = ANY (ARRAY(
+                SELECT c.sequence FROM change c
+                WHERE c.sequence = ANY (p_sequences) AND NOT \(outstanding) AND NOT \(parked)));
             INSERT INTO batch_lane (lane, sequence) SELECT b.lane, b.sequence
-                FROM batch_record b JOIN change c ON c.sequence = b.sequence
-                WHERE b.sequence = ANY (p_sequences) AND c.sequence = ANY (p_sequences) AND (\(outstanding) OR \(parked)) AND b.lane <> c.lane
+                FROM batch_record b CROSS JOIN LATERAL (
+                    SELECT c.lane FROM change c WHERE c.sequence = b.sequence AND (\(outstanding) OR \(parked)) LIMIT 1) AS open
+                WHERE b.sequence = ANY (p_sequences) AND b.lane <> open.lane
                 ON CONFLICT DO NOTHING;
         END $$;
 
@@ -44,25 +47,28 @@ extension PostgresSchema {
         RETURNS void LANGUAGE plpgsql AS $$
         DECLARE
             v_batches bigint[];
+            v_records integer;
         BEGIN
-            WITH kept AS (
+            p_legacy_states[1] := p_legacy_states[1]; p_new_states[1] := p_new_states[1];
+            FOR i IN 1..cardinality(p_sequences) LOOP
                 UPDATE change c SET
-                    legacy_state = coalesce(f.ls, c.legacy_state),
-                    legacy_attempts = CASE WHEN f.ls IS NULL THEN c.legacy_attempts ELSE f.la END,
-                    legacy_refusals = CASE WHEN f.ls IS NULL THEN c.legacy_refusals ELSE f.lr END,
-                    legacy_last_status = CASE WHEN f.ls IS NULL THEN c.legacy_last_status ELSE f.lt END,
-                    legacy_next_attempt_at = CASE WHEN f.ls IS NULL THEN c.legacy_next_attempt_at ELSE f.ln END,
-                    new_state = coalesce(f.ns, c.new_state),
-                    new_attempts = CASE WHEN f.ns IS NULL THEN c.new_attempts ELSE f.na END,
-                    new_refusals = CASE WHEN f.ns IS NULL THEN c.new_refusals ELSE f.nr END,
-                    new_last_status = CASE WHEN f.ns IS NULL THEN c.new_last_status ELSE f.nt END,
-                    new_next_attempt_at = CASE WHEN f.ns IS NULL THEN c.new_next_attempt_at ELSE f.nn END
-                FROM unnest(p_sequences, p_legacy_states, p_legacy_attempts, p_legacy_refusals, p_legacy_statuses,
-                        p_legacy_nexts, p_new_states, p_new_attempts, p_new_refusals, p_new_statuses, p_new_nexts)
-                    AS f (sequence, ls, la, lr, lt, ln, ns, na, nr, nt, nn)
-                WHERE c.sequence = f.sequence AND c.sequence = ANY (p_sequences) AND c.owner = p_owner
-                RETURNING c.sequence, c.record_count)
-            SELECT array_agg(k.sequence) FILTER (WHERE k.record_count > 1) INTO v_batches FROM kept k;
+                    legacy_state = coalesce(p_legacy_states[i], c.legacy_state),
+                    legacy_attempts = CASE WHEN p_legacy_states[i] IS NULL THEN c.legacy_attempts ELSE p_legacy_attempts[i] END,
+                    legacy_refusals = CASE WHEN p_legacy_states[i] IS NULL THEN c.legacy_refusals ELSE p_legacy_refusals[i] END,
+                    legacy_last_status =
+                        CASE WHEN p_legacy_states[i] IS NULL THEN c.legacy_last_status ELSE p_legacy_statuses[i] END,
+                    legacy_next_attempt_at =
+                        CASE WHEN p_legacy_states[i] IS NULL THEN c.legacy_next_attempt_at ELSE p_legacy_nexts[i] END,
+                    new_state = coalesce(p_new_states[i], c.new_state),
+                    new_attempts = CASE WHEN p_new_states[i] IS NULL THEN c.new_attempts ELSE p_new_attempts[i] END,
+                    new_refusals = CASE WHEN p_new_states[i] IS NULL THEN c.new_refusals ELSE p_new_refusals[i] END,
+                    new_last_status = CASE WHEN p_new_states[i] IS NULL THEN c.new_last_status ELSE p_new_statuses[i] END,
+                    new_next_attempt_at =
+                        CASE WHEN p_new_states[i] IS NULL THEN c.new_next_attempt_at ELSE p_new_nexts[i] END
+                WHERE c.sequence = p_sequences[i] AND c.owner = p_owner
+                RETURNING c.record_count INTO v_records;
+                IF FOUND AND v_records > 1 THEN v_batches := v_batches || p_sequences[i]; END IF;
+            END LOOP;
             IF v_batches IS NOT NULL THEN PERFORM settle_lanes(v_batches); END IF;
         END $$;
 
@@ -80,39 +86,43 @@ extension PostgresSchema {
             v_batches bigint[];
             v_accepted bigint[];
             v_refused bigint[];
+            v_kept record;
         BEGIN
-            WITH kept AS (
-                UPDATE change c SET is_answered = true, answered_status = f.status, served_by = f.served_by,
-                    holds_key = c.holds_key AND f.answered,
-                    answer_header_lines = CASE WHEN NOT f.answered THEN c.answer_header_lines
-                        WHEN c.holds_key OR c.has_revision THEN f.headers END,
-                    answer_body = CASE WHEN NOT f.answered THEN c.answer_body
-                        WHEN c.holds_key OR c.has_revision THEN f.body END,
-                    legacy_state = f.ls, legacy_attempts = f.la, legacy_refusals = f.lr, legacy_last_status = f.lt,
-                    legacy_next_attempt_at = f.ln,
-                    new_state = f.ns, new_attempts = f.na, new_refusals = f.nr, new_last_status = f.nt,
-                    new_next_attempt_at = f.nn
-                FROM unnest(p_sequences, p_statuses, p_served_by, p_answered, p_headers, p_bodies, p_revision_accepted,
-                        p_legacy_states, p_legacy_attempts, p_legacy_refusals, p_legacy_statuses, p_legacy_nexts,
-                        p_new_states, p_new_attempts, p_new_refusals, p_new_statuses, p_new_nexts)
-                    AS f (sequence, status, served_by, answered, headers, body, revision_accepted,
-                        ls, la, lr, lt, ln, ns, na, nr, nt, nn)
-                WHERE c.sequence = f.sequence AND c.sequence = ANY (p_sequences) AND c.owner = p_owner
-                RETURNING c.sequence, c.record_count, c.has_revision, f.revision_accepted)
-            SELECT array_agg(k.sequence) FILTER (WHERE k.record_count > 1),
-                array_agg(k.sequence) FILTER (WHERE k.has_revision AND k.revision_accepted),
-                array_agg(k.sequence) FILTER (WHERE k.has_revision AND NOT k.revision_accepted)
-                INTO v_batches, v_accepted, v_refused FROM kept k;
+            p_headers[1] := p_headers[1]; p_bodies[1] := p_bodies[1];
+            p_legacy_states[1] := p_legacy_states[1]; p_new_states[1] := p_new_states[1];
+            FOR i IN 1..cardinality(p_sequences) LOOP
+                UPDATE change c SET is_answered = true, answered_status = p_statuses[i], served_by = p_served_by[i],
+                    holds_key = c.holds_key AND p_answered[i],
+                    answer_header_lines = CASE WHEN NOT p_answered[i] THEN c.answer_header_lines
+                        WHEN c.holds_key OR c.has_revision THEN p_headers[i] END,
+                    answer_body = CASE WHEN NOT p_answered[i] THEN c.answer_body
+                        WHEN c.holds_key OR c.has_revision THEN p_bodies[i] END,
+                    legacy_state = p_legacy_states[i], legacy_attempts = p_legacy_attempts[i],
+                    legacy_refusals = p_legacy_refusals[i], legacy_last_status = p_legacy_statuses[i],
+                    legacy_next_attempt_at = p_legacy_nexts[i],
+                    new_state = p_new_states[i], new_attempts = p_new_attempts[i], new_refusals = p_new_refusals[i],
+                    new_last_status = p_new_statuses[i], new_next_attempt_at = p_new_nexts[i]
+                WHERE c.sequence = p_sequences[i] AND c.owner = p_owner
+                RETURNING c.record_count, c.has_revision INTO v_kept;
+                CONTINUE WHEN NOT FOUND;
+                IF v_kept.record_count > 1 THEN v_batches := v_batches || p_sequences[i]; END IF;
+                CONTINUE WHEN NOT v_kept.has_revision;
+                IF p_revision_accepted[i] THEN
+                    v_accepted := v_accepted || p_sequences[i];
+                ELSE
+                    v_refused := v_refused || p_sequences[i];
+                END IF;
+            END LOOP;
             IF v_refused IS NOT NULL THEN
                 DELETE FROM record_revision r WHERE r.sequence = ANY (v_refused);
             END IF;
             IF v_accepted IS NOT NULL THEN
                 DELETE FROM record_revision WHERE ctid = ANY (ARRAY(
-                    SELECT r.ctid FROM record_revision r JOIN record_revision own
-                        ON own.record_digest = r.record_digest AND own.revision > r.revision
-                    WHERE own.sequence = ANY (v_accepted) AND r.record_digest = ANY (ARRAY(
-                        SELECT o.record_digest FROM record_revision o WHERE o.sequence = ANY (v_accepted)))
-                    FOR UPDATE OF r SKIP LOCKED));
+                    SELECT older.ctid FROM record_revision own CROSS JOIN LATERAL (
+                        SELECT r.ctid FROM record_revision r
+                        WHERE r.record_digest = own.record_digest AND r.revision < own.revision
+                        FOR UPDATE SKIP LOCKED) AS older
+                    WHERE own.sequence = ANY (v_accepted)));
             END IF;
             IF v_batches IS NOT NULL THEN PERFORM settle_lanes(v_batches); END IF;
         END $$;
@@ -296,8 +306,9 @@ extension PostgresSchema {
                         FOR v_holder IN
                             SELECT c.sequence, c.is_answered, c.record_count, c.method, c.target, c.answered_status,
                                 c.served_by, c.answer_header_lines, c.answer_body
-                            FROM unnest(v_repeats) WITH ORDINALITY AS repeated (sequence, place)
-                            JOIN change c ON c.sequence = repeated.sequence AND c.sequence = ANY (v_repeats) ORDER BY repeated.place
+                            FROM unnest(v_repeats) WITH ORDINALITY AS repeated (sequence, place) CROSS JOIN LATERAL (
+                                SELECT * FROM change x WHERE x.sequence = repeated.sequence LIMIT 1) AS c
+                            ORDER BY repeated.place
                         LOOP
                             IF NOT v_holder.is_answered THEN
                                 out_verdict := 'running';

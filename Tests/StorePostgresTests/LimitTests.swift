@@ -132,14 +132,14 @@ import Testing
             (PostgresQueries.outstanding, ["change_outstanding"]), (PostgresQueries.unanswered, ["change_outstanding"]),
             (PostgresQueries.places, ["change_outstanding"]), (page, ["change_outstanding"]),
             (userPage, ["change_outstanding_user"]), (PostgresQueries.parked, ["change_parked"]),
-            (PostgresQueries.foreign, ["change_outstanding_lane", "batch_lane_pkey"]),
+            (PostgresQueries.foreign, ["change_outstanding_lane", "batch_lane_pkey", "change_pkey"]),
             (PostgresQueries.rows, ["change_pkey"]),
             (PostgresQueries.unshared(skippedOnly: false), ["change_unshared"]),
             (PostgresQueries.unshared(skippedOnly: true), ["change_skipped"]),
             (PostgresQueries.counts, ["change_outstanding", "change_parked"]),
         ]
         for (statement, indexes) in expected {
-            var sql = statement.sql.replacing("ANY ($2)", with: "ANY ('{1}')").replacing("$6", with: "'a'")
+            var sql = statement.sql.replacing("ANY ($2)", with: "ANY ('{1}'::bigint[])").replacing("$6", with: "'a'")
             for number in 1...5 { sql = sql.replacing("$\(number)", with: "\(number)") }
             let plan = try database.connection.query(PostgresStatement("explain " + statement.name, "EXPLAIN " + sql))
             let text = (0..<plan.count).map { plan.text($0, 0) }.joined(separator: "\n")

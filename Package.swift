@@ -32,16 +32,21 @@ let package = Package(
         floor(
             "CutoverCLI",
             [
-                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding", "Comparison",
+                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding",
+                "Comparison",
                 "Rollout",
-                "Routing", "Journal", "Telemetry", "CCurl", "CLinux",
+                "Routing", "Journal", "Telemetry", "HTTPClient", "CLinux",
             ]),
         floor(
             "Demo", ["ControlPlane", "Gateway", "Configuration", "Rollout", "Comparison", "CSQLite", "CCurl", "CLinux"]),
         // Control plane
         floor(
             "ControlPlane",
-            ["Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout", "Routing", "Telemetry", "CLinux"]),
+            [
+                "Gateway", "Configuration", "StoreSQLite", "StorePostgres", "JournalThreads", "ContentCoding", "HTTPClient",
+                "Comparison", "Journal",
+                "Rollout", "Routing", "Telemetry", "CLinux",
+            ]),
         // Data plane
         floor(
             "Gateway",
@@ -56,6 +61,7 @@ let package = Package(
         floor("StorePostgres", ["JournalThreads", "Journal", "Rollout", "CPostgres"]),
         floor("JournalThreads", ["Journal", "Rollout"]),
         floor("ContentCoding", ["CCompress"]),
+        floor("HTTPClient", ["CCurl"]),
         // Pure floors: the standard library only
         floor("HTTPWire"),
         floor("Routing"),
@@ -97,8 +103,20 @@ let package = Package(
             ]),
         tests(
             "ControlPlaneTests",
-            ["ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout", "Telemetry"]),
-        tests("CutoverCLITests", ["CutoverCLI", "ControlPlane"]),
+            [
+                "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout",
+                "Routing", "Telemetry", "CLinux",
+            ]),
+        .target(name: "CPlayedDisk", dependencies: ["CSQLite"], path: "Tests/CPlayedDisk"),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "Gateway", "StoreSQLite", "JournalThreads", "Configuration", "Journal", "Rollout", "Routing", "Telemetry",
+                "CPlayedDisk", "CLinux",
+            ],
+            // Optimised even in debug builds: the players are most of the work, and thousands of seeds are run.
+            exclude: ["seeds.txt"], swiftSettings: strict + [.unsafeFlags(["-O"])]),
+        tests("CutoverCLITests", ["CutoverCLI", "ControlPlane", "HTTPClient"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),
     ],

@@ -9,3 +9,15 @@ int clinux_accept(int fd, struct sockaddr_storage *peer) {
     clinux_no_delay(c);
     return c;
 }
+
+#ifdef DEBUG
+static _Thread_local uint64_t played_monotonic_nanoseconds;
+static _Thread_local int64_t played_wall_milliseconds;
+
+void clinux_play_clock(uint64_t monotonic_nanoseconds, int64_t wall_milliseconds) {
+    played_monotonic_nanoseconds = monotonic_nanoseconds;
+    played_wall_milliseconds = wall_milliseconds;
+}
+uint64_t clinux_played_monotonic_nanoseconds(void) { return played_monotonic_nanoseconds; }
+int64_t clinux_played_wall_milliseconds(void) { return played_wall_milliseconds; }
+#endif

@@ -10,6 +10,7 @@ package final class FigureBoard: Sendable {
     private let dataPlane: DataPlane
     private let control: LoopMetrics
     private let window: Mutex<SlidingWindow>
+    private let catchUps = Mutex(ByBackend(legacy: CatchUpWindow(), new: CatchUpWindow()))
 
     package init(dataPlane: DataPlane, control: LoopMetrics, windowSeconds: Int64) {
         self.dataPlane = dataPlane
@@ -26,7 +27,27 @@ package final class FigureBoard: Sendable {
     /// To be called every second.
     package func tick() {
         let cumulative = snapshot()
-        window.withLock { $0.push(now: clinux_monotonic_nanoseconds(), cumulative: cumulative) }
+        let now = clinux_monotonic_nanoseconds()
+        window.withLock { $0.push(now: now, cumulative: cumulative) }
+        let coordinator = dataPlane.shared.coordinator
+        catchUps.withLock { catchUps in
+            for side in Side.allCases {
+                catchUps[side.backend].push(
+                    now: now, settled: coordinator.settled(side), outstanding: coordinator.backlog(side).count)
+            }
+        }
+    }
+
+    /// How fast outstanding legs are settled, and when none is left.
+    package func catchUp() -> ByBackend<CatchUp> {
+        let (now, coordinator) = (clinux_monotonic_nanoseconds(), dataPlane.shared.coordinator)
+        return catchUps.withLock { catchUps in
+            func read(_ side: Side) -> CatchUp {
+                catchUps[side.backend].catchUp(
+                    now: now, settled: coordinator.settled(side), outstanding: coordinator.backlog(side).count)
+            }
+            return ByBackend(legacy: read(.legacy), new: read(.new))
+        }
     }
 
     /// The four figures over the window, and the counters that they end with.

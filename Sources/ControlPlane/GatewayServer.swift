@@ -18,11 +18,14 @@ package final class GatewayServer: Sendable {
     private let controller: RolloutController
     private let dataPlane: DataPlane
     private let board: FigureBoard
+    private let reverseSync: ReverseSync
     private let tokens: AdminTokens
     private let health = JournalHealth()
     private let admin = Mutex<LocalService?>(nil)
     private let isReady = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
+    /// The controller's last tick is not done yet: one at a time.
+    private let isTicking = Atomic<Bool>(false)
     private let isFenced = Atomic<Bool>(false)
     /// Reloads one at a time.
     private let reloading = Mutex(false)
@@ -77,6 +80,7 @@ package final class GatewayServer: Sendable {
         let workers = settings.workers ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         dataPlane = DataPlane(snapshot: snapshot, journal: journal, workers: workers)
         coordinator.set(dataPlane.shared.coordinator)
+        reverseSync = ReverseSync(dataPlane: dataPlane, journal: journal, controller: controller)
         board = FigureBoard(dataPlane: dataPlane, control: control, windowSeconds: settings.plan?.windowSeconds ?? 300)
     }
 
@@ -92,8 +96,10 @@ package final class GatewayServer: Sendable {
     /// - Returns: the ports of the listeners and of the admin listener.
     package func start() throws(ServerError) -> (ports: [UInt16], adminPort: UInt16) {
         let (controller, dataPlane, journal, cluster) = (controller, dataPlane, journal, storage.cluster)
+        let reverseSync = reverseSync
         let recovered = waitFor { [self] () async -> Result<Void, ServerError> in
             await controller.attach(dataPlane)
+            await controller.attach(reverseSync)
             do throws(JournalError) {
                 if let cluster {
                     dataPlane.shared.coordinator.standing.join(cluster)
@@ -103,6 +109,7 @@ package final class GatewayServer: Sendable {
                 } else {
                     await controller.persistStart()
                     try await GatewayServer.recover(from: journal, into: dataPlane)
+                    await reverseSync.resume()
                 }
                 return .success(())
             } catch {
@@ -172,7 +179,7 @@ package final class GatewayServer: Sendable {
     private func makeAPI() -> AdminAPI {
         AdminAPI(
             controller: controller, dataPlane: dataPlane, storage: storage, health: health, board: board,
-            tokens: tokens,
+            tokens: tokens, reverseSync: reverseSync,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
     }
@@ -182,6 +189,11 @@ package final class GatewayServer: Sendable {
             while !isStopped.load(ordering: .relaxed) {
                 usleep(1_000_000)
                 board.tick()
+                guard !isTicking.exchange(true, ordering: .acquiringAndReleasing) else { continue }
+                Task.detached { [self] in
+                    await controller.tick(now: clinux_wall_milliseconds())
+                    isTicking.store(false, ordering: .releasing)
+                }
             }
         }
     }
@@ -192,6 +204,7 @@ package final class GatewayServer: Sendable {
     package func stop() -> Bool {
         isReady.store(false, ordering: .releasing)
         isStopped.store(true, ordering: .relaxed)
+        reverseSync.stop()
         let controller = controller
         let limit = waitFor { await controller.picture.settings.timeouts.drainMilliseconds }
         let isDrained = dataPlane.drain(milliseconds: limit)

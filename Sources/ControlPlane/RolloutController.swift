@@ -59,7 +59,11 @@ package actor RolloutController {
     /// The other gateways of the store; nil where the store is this one's alone.
     let cluster: (any JournalCluster)?
     private let metrics: LoopMetrics
-    private var dataPlane: DataPlane?
+    private(set) var dataPlane: DataPlane?
+    /// Brings legacy what it lacks, once it is written again.
+    private(set) var reverseSync: ReverseSync?
+    /// Whether legacy has caught up since the last rollback.
+    var catchUp = LegacyCatchUp()
 
     /// A state of the rollout with its pins: all that decides who is where.
     struct Decided: Equatable {
@@ -101,6 +105,9 @@ package actor RolloutController {
     /// The data plane that changes are put in force on, from now on.
     package func attach(_ dataPlane: DataPlane) { self.dataPlane = dataPlane }
 
+    /// What is called when legacy is written again.
+    package func attach(_ reverseSync: ReverseSync) { self.reverseSync = reverseSync }
+
     /// What every loop decides by.
     package var snapshot: Snapshot { snapshot(announcing: []) }
 
@@ -108,8 +115,11 @@ package actor RolloutController {
     private func snapshot(announcing sides: SideSet) -> Snapshot {
         let state = inForce.state
         let view = RolloutView(
-            percentHundredths: state.percentHundredths, shadowHundredths: state.shadowHundredths,
-            dualWrite: state.dualWrite, generation: state.generation, movedBackAt: movedBackAt, announces: sides)
+            percentHundredths: state.percentHundredths,
+            // What legacy was not told cannot be compared with it.
+            shadowHundredths: state.legacyWrites ? state.shadowHundredths : 0,
+            dualWrite: state.dualWrite, generation: state.generation, movedBackAt: movedBackAt, announces: sides,
+            legacyWrites: state.legacyWrites)
         return Snapshot(settings: settings, rollout: view, pins: inForce.pins.mapValues(\.side), identity: identity)
     }
 
@@ -120,11 +130,17 @@ package actor RolloutController {
 
     // MARK: Commands
 
-    package func apply(_ command: RolloutCommand, gates: [GateFinding], _ origin: ChangeOrigin) async -> ChangeOutcome {
+    /// Applies a command.
+    /// - Parameter obstacles: see `RolloutMachine.apply`; what the controller knows by itself is added.
+    package func apply(
+        _ command: RolloutCommand, gates: [GateFinding], obstacles: [String] = [], _ origin: ChangeOrigin
+    ) async -> ChangeOutcome {
         for _ in 0..<RolloutController.conflictsMax {
             if let seen = origin.ifGeneration, seen != state.generation { return .outdated(current: state.generation) }
             let before = state
-            switch machine.apply(command, to: state, atMilliseconds: clinux_wall_milliseconds(), gates: gates) {
+            let now = clinux_wall_milliseconds()
+            let obstacles = command == .stopLegacy ? whoNeedsLegacy + obstacles : obstacles
+            switch machine.apply(command, to: state, atMilliseconds: now, gates: gates, obstacles: obstacles) {
             case .refused(let reasons): return .refused(reasons)
             case .unchanged(let same, let warnings):
                 return .done(
@@ -132,8 +148,9 @@ package actor RolloutController {
                     generation: same.generation)
             case .changed(let next, let warnings):
                 if origin.isDryRun {
+                    let more = await legacyWarnings(from: before, to: next, isDryRun: true)
                     return .done(
-                        before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings,
+                        before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings + more,
                         generation: before.generation)
                 }
                 if let outcome = await change(to: next, command, warnings, origin) { return outcome }
@@ -159,6 +176,9 @@ package actor RolloutController {
             // The way back does not wait for a disk.
             metrics.rollback(.operator)
             if isShared { putInForceSoon(next) } else { putInForce(next) }
+            watchForCatchUp(legs: dataPlane?.shared.coordinator.backlog(.legacy).count ?? 0)
+        } else {
+            catchUp = LegacyCatchUp()
         }
         let event = event(command.action, before: rolloutJSON(before), after: rolloutJSON(next), origin)
         do throws(JournalError) {
@@ -176,6 +196,7 @@ package actor RolloutController {
             keepTrying(event)
         }
         warnings += await bringIntoForce(next)
+        warnings += await legacyWarnings(from: before, to: next)
         return .done(
             before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings, generation: next.generation)
     }
@@ -189,6 +210,9 @@ package actor RolloutController {
         let after = JSONValue.object([("pin", side.map { .string("\($0.name)") } ?? .null)])
         if origin.isDryRun || old?.side == side {
             return .done(before: before, after: after, warnings: [], generation: state.generation)
+        }
+        if side == .legacy, !state.legacyWrites {
+            return .refused(["legacy is not written: a user who is sent there would miss their writes"])
         }
         let event = event(side == nil ? "unpin" : "pin", before: before, after: after, origin, subject: user)
         do throws(JournalError) {
@@ -249,6 +273,7 @@ package actor RolloutController {
 
     /// Stores the state that the gateway starts in, when the store has none or the plan has moved it.
     package func persistStart() async {
+        if state.condition == .rolledBack { await resumeWatching() }
         let next = state
         do throws(JournalError) {
             let stored = try await journal.read { reader throws(JournalError) in try reader.loadRollout() }
@@ -290,8 +315,12 @@ package actor RolloutController {
         let isNewer = state.generation >= inForce.state.generation
         let next = Decided(state: isNewer ? state : inForce.state, pins: pins)
         if isMovingBack(from: inForce, to: next) { movedBackAt = clinux_monotonic_nanoseconds() / 1_000_000 }
+        // Nobody may write to legacy past what it lacks, from the first moment in which it is written again.
+        let legacyIsBack = !inForce.state.legacyWrites && next.state.legacyWrites
+        if legacyIsBack { dataPlane?.shared.coordinator.legacyGate.close() }
         inForce = next
         dataPlane?.publish(snapshot)
+        if legacyIsBack { reverseSync?.legacyIsWrittenAgain() }
     }
 
     /// The loops go on as before, and take care that other gateways know of what they leave outstanding to these sides.
@@ -356,20 +385,30 @@ extension RolloutCommand {
         case .pause: "pause"
         case .resume: "resume"
         case .setPercent: "set-percent"
+        case .stopLegacy: "stop-legacy"
+        case .resumeLegacy: "resume-legacy"
         }
     }
 }
 
 /// The rollout's state as the API shows it (contract §9).
-func rolloutJSON(_ state: RolloutState) -> JSONValue {
-    .object([
+/// - Parameter keepEndsMilliseconds: when legacy stops being written by itself, where that is to be told.
+func rolloutJSON(_ state: RolloutState, keepEndsMilliseconds: Int64? = nil) -> JSONValue {
+    var members: [(String, JSONValue)] = [
         ("plan", state.planName.map { .string($0) } ?? .null),
         ("stage", state.stageName.map { .string($0) } ?? .null),
         ("percent", .number(Percent.text(hundredths: state.percentHundredths))),
         ("shadow_percent", .number(Percent.text(hundredths: state.shadowHundredths))),
-        ("dual_write", .bool(state.dualWrite)),
+        ("dual_write", .bool(state.dualWrite)), ("legacy_writes", .bool(state.legacyWrites)),
         ("state", .string(state.condition.rawValue)),
         ("since", .string(Instant(milliseconds: state.sinceMilliseconds).text)),
         ("generation", .number(String(state.generation))),
-    ])
+    ]
+    if !state.legacyWrites, let since = state.legacyWritesSinceMilliseconds {
+        members.append(("legacy_unwritten_since", .string(Instant(milliseconds: since).text)))
+    }
+    if let keepEndsMilliseconds {
+        members.append(("keep_ends_at", .string(Instant(milliseconds: keepEndsMilliseconds).text)))
+    }
+    return .object(members)
 }

@@ -2,6 +2,7 @@ import CLinux
 import Configuration
 import Journal
 import JournalThreads
+import StorePostgres
 import StoreSQLite
 
 /// The store of a gateway: the embedded one, which is this gateway's alone, or a PostgreSQL database that several share.
@@ -33,7 +34,15 @@ struct Storage: Sendable {
             kind = "sqlite"
             journal = try ThreadedJournal(
                 sqlite: settings.dataDirectory, retention: retention, onGroup: onGroup)
-        case .postgresql: throw JournalError(.cannotOpen, "a PostgreSQL store is not part of this build")
+        case .postgresql(let url):
+            let directory = try DataDirectory(settings.dataDirectory)
+            let address = try PostgresAddress(url)
+            let membership = Membership()
+            journal = try ThreadedJournal(
+                postgres: address, membership: membership, retention: retention, onGroup: onGroup)
+            cluster = try PostgresCluster(address, name: try directory.instanceName(), membership: membership)
+            self.directory = directory
+            kind = "postgresql"
         }
     }
 }

@@ -1,4 +1,6 @@
 import CLinux
+import ControlPlane
+import HTTPClient
 
 /// What a command knows of the world outside: the seam at which tests play terminal, environment, clock and gateway.
 struct Surroundings: Sendable {
@@ -20,7 +22,11 @@ struct Surroundings: Sendable {
         return Surroundings(
             environment: environment,
             console: .ofProcess(noColour: !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"),
-            exchange: { request throws(HTTPFailure) in try EasyHandle().exchange(request) },
+            exchange: { request throws(HTTPFailure) in
+                var request = request
+                request.userAgent = "cutover/\(productVersion)"
+                return try EasyHandle().exchange(request)
+            },
             now: { clinux_wall_milliseconds() / 1000 },
             pause: { milliseconds in
                 sleepMilliseconds(milliseconds)

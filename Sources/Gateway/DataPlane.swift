@@ -10,8 +10,8 @@ package final class DataPlane: Sendable {
     package let shared: SharedState
     /// Counters of each loop, in the order of the loops.
     package let metrics: [LoopMetrics]
-    private let loops: [EventLoop]
-    private let workers: [Worker]
+    let loops: [EventLoop]
+    let workers: [Worker]
     private let backends: Mutex<(legacy: SharedBackend, new: SharedBackend)>
     private let listening = Mutex<[UInt16]>([])
     private let stopped = Atomic<Bool>(false)
@@ -19,9 +19,13 @@ package final class DataPlane: Sendable {
     private let ended: CountDown
 
     /// Makes loops and workers; nothing runs and nothing is bound yet.
-    /// - Parameter workers: number of event loops, one thread each.
-    package init(snapshot: Snapshot, journal: any WriteJournal, workers count: Int) {
-        let shared = SharedState(settings: snapshot.settings, journal: journal)
+    /// - Parameters:
+    ///   - workers: number of event loops, one thread each.
+    ///   - window: how many second legs of a side are kept in memory.
+    package init(
+        snapshot: Snapshot, journal: any WriteJournal, workers count: Int, window: WindowLimits = WindowLimits()
+    ) {
+        let shared = SharedState(settings: snapshot.settings, journal: journal, window: window)
         let loops = (0..<count).map { _ in EventLoop() }
         let metrics = (0..<count).map { _ in LoopMetrics() }
         self.shared = shared
@@ -149,6 +153,7 @@ package final class DataPlane: Sendable {
     /// Takes over a change that an earlier process accepted and did not answer: its authoritative leg is sent as a repeat, and its
     /// answer decides. Before the listeners start, in the order of acceptance, after everything left over has been counted.
     package func recover(_ change: OutstandingChange) {
+        guard change.legs[change.side].state.isOutstanding else { return recoverDecided(change) }
         shared.coordinator.enter(left: change)
         let worker = worker(of: change.sequence)
         worker.loop.execute {
@@ -168,10 +173,24 @@ package final class DataPlane: Sendable {
         shared.coordinator.refill()
     }
 
+    /// A leg is only settled by a delivery when the other side has taken the write: after a fallback, whose answer did not become
+    /// durable. The client may have been told "done", so the other leg is sent again like any other.
+    private func recoverDecided(_ change: OutstandingChange) {
+        let side = change.side.other
+        let answer = StoredAnswer(status: 200, headerLines: [], body: [], servedBy: side, isBodyOmitted: true)
+        let coordinator = shared.coordinator
+        coordinator.journal.post(
+            .answered(change.sequence, servedBy: side, legs: change.legs, answer: answer, revisionAccepted: true))
+        let place = OutstandingPlace(
+            sequence: change.sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: change.user,
+            sides: SideSet(side), isAnswered: true)
+        coordinator.count(left: [place])
+    }
+
     private func worker(of sequence: Sequence64) -> Worker { workers[Int(sequence % Int64(workers.count))] }
 
     /// Begins to bring deferred legs back from the journal, and sends them on their way.
-    private func startRefill() {
+    func startRefill() {
         let (workers, loop) = (workers, loops[0])
         WindowRefill(
             coordinator: shared.coordinator,
@@ -204,6 +223,24 @@ package final class DataPlane: Sendable {
             side: change.submission.side, legs: legs, answeredStatus: change.answeredStatus ?? 200)
         let worker = worker(of: sequence)
         worker.loop.execute { worker.deliveries.start(Delivery(outstanding, side)) }
+    }
+
+    /// Sends legacy a change that it lacks because it was not written: at the tail of its lanes, unless the change holds its
+    /// place there already (`LegacyGate.admit`).
+    package func putBack(_ change: StoredChange) {
+        let submission = change.submission
+        let records = submission.records.map(\.record)
+        var legs = change.legs
+        legs.legacy = LegStatus(.pending, attempts: legs.legacy.attempts)
+        shared.coordinator.journal.post(.leg(change.sequence, .legacy, legs.legacy))
+        let (coordinator, sequence, user) = (shared.coordinator, change.sequence, submission.user)
+        coordinator.enter(sequence, user: user, records: records, sides: .legacy)
+        coordinator.addOutstanding(sequence, user: user, .legacy, acceptedMilliseconds: change.acceptedMilliseconds)
+        let outstanding = OutstandingChange(
+            sequence: sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: user, records: records,
+            side: submission.side, legs: legs, answeredStatus: change.answeredStatus ?? 200)
+        let worker = worker(of: sequence)
+        worker.loop.execute { worker.deliveries.start(Delivery(outstanding, .legacy)) }
     }
 }
 

@@ -15,8 +15,13 @@ struct DeliveryWindow: Sendable {
         /// Deferred, and the side that decides has not answered yet. `countsNow`: it counts as outstanding all the same, because
         /// an earlier process may have told its client.
         case undecided(user: String?, countsNow: Bool)
-        /// Deferred, and the client was told this status.
+        /// Deferred, and the client is being told this status.
         case outstanding(status: Int)
+        /// In its lanes again, but its delivery begins when the journal has been told what the client was: what is posted about
+        /// the leg must not be overtaken by that.
+        case awaitsAnswer
+        /// Deferred, and the journal has been told while a page was being read, which may not show it yet.
+        case answered(status: Int)
     }
 
     /// A user whose legs wait in the journal until those held have become few.
@@ -44,6 +49,7 @@ struct DeliveryWindow: Sendable {
     var horizon: Sequence64?
     /// When the oldest deferred leg was accepted, or earlier; milliseconds since 1970.
     var deferredSince: Int64?
+    /// Changes accepted after the horizon until `LegTables.answered`: as many as writes are under way.
     var underway: [Sequence64: Stage] = [:]
     var page: Page?
     /// Pages are read until the window is full again.
@@ -152,7 +158,6 @@ struct DeliveryWindow: Sendable {
             horizon = nil
             asides = [:]
             ready = []
-            underway = [:]
             isFilling = false
         } else if deferred == deferredAside {
             horizon = nil
@@ -165,7 +170,7 @@ package struct WindowLimits: Sendable {
     /// Second legs of a side that are held; later ones stay in the journal. A leg that cannot be deferred any more (a fallback's,
     /// one that an operator replays) comes on top.
     package var windowMax: Int
-    /// Legs of a page of the journal: also how long the lock of the tables is held at most.
+    /// Legs of a page of the journal, not more than `windowMax`: also how long the lock of the tables is held at most.
     package var pageMax: Int
     /// Held legs from which on no user may have more than `userMax` of them.
     package var crowded: Int
@@ -177,6 +182,7 @@ package struct WindowLimits: Sendable {
     package init(
         windowMax: Int = 8_192, pageMax: Int = 512, crowded: Int = 2_048, userMax: Int = 64, refillBelow: Int = 6_144
     ) {
+        precondition(pageMax <= windowMax, "a page that does not fit into an empty window is never read")
         self.windowMax = windowMax
         self.pageMax = pageMax
         self.crowded = crowded

@@ -17,6 +17,13 @@ package protocol JournalReading: AnyObject {
     func rows(parkedOnly: Bool, before cursor: Sequence64?, limit: Int) throws(JournalError) -> [JournalRow]
     /// Sequences with a parked leg, in the order of acceptance: what `journal replay --all-parked` walks.
     func parked(after sequence: Sequence64, limit: Int) throws(JournalError) -> [Sequence64]
+    /// Changes whose authoritative side is new and that were accepted while legacy was not written (`side` new, `dual_write`
+    /// false), whatever has become of them, in the order of acceptance. Needs an index: a store may hold millions of others.
+    /// - Parameters:
+    ///   - sequence: the last one already seen; 0 for the first page.
+    ///   - skippedOnly: only those whose leg to legacy is still `skipped`: what legacy lacks, and what new refused. Needs an
+    ///     index of its own, because it is asked at every start.
+    func unshared(after sequence: Sequence64, skippedOnly: Bool, limit: Int) throws(JournalError) -> [UnsharedChange]
     func counts() throws(JournalError) -> JournalCounts
     /// The stored state of the rollout; nil in a fresh store.
     func loadRollout() throws(JournalError) -> RolloutRecord?
@@ -46,6 +53,11 @@ package protocol JournalStore: JournalReading {
     func commit(_ submissions: [Submission], updates: [JournalUpdate], now: Int64) throws(JournalError)
         -> CommittedGroup
 
+    /// Makes changes without outstanding legs this gateway's, so that it may send their legs again: in a store that is shared
+    /// they belong to whoever accepted them.
+    /// - Returns: those that are this gateway's now; all of them where the store is not shared.
+    func claim(_ sequences: [Sequence64]) throws(JournalError) -> [Sequence64]
+
     /// Gives room on the disk back, as far as that goes; after a `full`.
     func makeRoom()
 
@@ -65,6 +77,8 @@ package protocol JournalStore: JournalReading {
 }
 
 extension JournalStore {
+    package func claim(_ sequences: [Sequence64]) throws(JournalError) -> [Sequence64] { sequences }
+
     /// `commit` without updates.
     package func accept(_ submissions: [Submission], now: Int64) throws(JournalError) -> [Admission] {
         try commit(submissions, updates: [], now: now).admissions

@@ -81,36 +81,55 @@ extension LegTables {
                 return
             }
         }
-        var row = row
-        switch windows[side].underway[row.sequence] {
-        case .elsewhere: return
-        case .undecided(_, let countsNow):
-            enter(row, side, key, isSecond: row.side != side)
-            refill.entered.append(row.sequence)
-            if countsNow {
-                outstanding.add(row.sequence, user: row.user, side, acceptedMilliseconds: row.acceptedMilliseconds)
-            } else {
-                refill.uncounted.append(row.user)
-            }
-            return
-        case .outstanding(let status):
-            row.answeredStatus = status
-        case nil:
-            // Not a change of this process: only one that admitted it may decide what an unanswered one comes to.
-            guard row.answeredStatus != nil else { return }
+        let stage = windows[side].underway[row.sequence]
+        switch stage {
+        case .elsewhere, .awaitsAnswer: return
+        // Only who admitted a change may decide what an unanswered one comes to, and that is not known here.
+        case nil where row.answeredStatus == nil: return
+        // Nobody counted it here: it is not this gateway's.
+        case nil where windows[side].deferred(key) == 0: return
+        case nil, .undecided, .outstanding, .answered: break
         }
-        enter(row, side, key, isSecond: true)
-        outstanding.add(row.sequence, user: row.user, side, acceptedMilliseconds: row.acceptedMilliseconds)
-        refill.deliveries.append(row)
-    }
-
-    private mutating func enter(_ row: OutstandingChange, _ side: Side, _ key: LaneKey, isSecond: Bool) {
         adopt(row.sequence, side)
         windows[side].countDeferred(key, by: -1)
-        if windows[side].underway[row.sequence] != nil { windows[side].underway[row.sequence] = .elsewhere }
-        if isSecond { windows[side].held.insert(row.sequence) }
-        lanes.enter(
-            row.sequence, keys: LaneKey.lanes(user: row.user, records: row.records), sides: SideSet(side))
+        lanes.enter(row.sequence, keys: LaneKey.lanes(user: row.user, records: row.records), sides: SideSet(side))
+        if case .undecided(_, let countsNow) = stage {
+            takeUndecided(row, side, countsNow: countsNow, &refill)
+        } else {
+            takeOutstanding(row, side, stage, &refill)
+        }
+    }
+
+    /// Whoever waits for the side that decides will `conclude` it.
+    private mutating func takeUndecided(
+        _ row: OutstandingChange, _ side: Side, countsNow: Bool, _ refill: inout Refill
+    ) {
+        windows[side].underway[row.sequence] = .elsewhere
+        if row.side != side { windows[side].held.insert(row.sequence) }
+        refill.entered.append(row.sequence)
+        if countsNow {
+            outstanding.add(row.sequence, user: row.user, side, acceptedMilliseconds: row.acceptedMilliseconds)
+        } else {
+            refill.uncounted.append(row.user)
+        }
+    }
+
+    private mutating func takeOutstanding(
+        _ row: OutstandingChange, _ side: Side, _ stage: DeliveryWindow.Stage?, _ refill: inout Refill
+    ) {
+        windows[side].held.insert(row.sequence)
+        outstanding.add(row.sequence, user: row.user, side, acceptedMilliseconds: row.acceptedMilliseconds)
+        if case .outstanding = stage {
+            windows[side].underway[row.sequence] = .awaitsAnswer
+            refill.entered.append(row.sequence)
+            return
+        }
+        var row = row
+        if case .answered(let status) = stage {
+            row.answeredStatus = status
+            windows[side].underway[row.sequence] = .elsewhere
+        }
+        refill.deliveries.append(row)
     }
 
     /// The page could not be read: it will be asked for again.
@@ -137,7 +156,7 @@ extension LegTables {
             guard place.isAnswered else { continue }
             let key = DeliveryWindow.key(place.user)
             for side in Side.allCases where place.sides.contains(SideSet(side)) {
-                windows[side].horizon = 0
+                windows[side].lowerHorizon(to: place.sequence - 1, key)
                 windows[side].countDeferred(key, by: 1)
                 windows[side].notice(acceptedMilliseconds: place.acceptedMilliseconds)
             }

@@ -76,6 +76,8 @@ package struct LegTables: Sendable {
         if waits {
             windows[side].countDeferred(DeliveryWindow.key(user), by: 1)
             windows[side].underway[sequence] = .undecided(user: user, countsNow: isLeftOver)
+            // What is left over is older than what pages have passed.
+            if isLeftOver { windows[side].lowerHorizon(to: sequence - 1, DeliveryWindow.key(user)) }
         } else {
             if isSecond { windows[side].held.insert(sequence) }
             // From here on a page could show it.
@@ -179,14 +181,24 @@ package struct LegTables: Sendable {
     }
 
     /// The journal has been told what the client was told: its rows say the rest.
-    package mutating func answered(_ sequence: Sequence64) {
-        for side in Side.allCases {
-            if windows[side].page != nil {
-                windows[side].page?.answered.append(sequence)
-            } else if !windows[side].underway.isEmpty {
+    /// - Returns: the legs that have come back from there already and need a delivery now.
+    package mutating func answered(_ sequence: Sequence64) -> SideSet {
+        var sides: SideSet = []
+        for side in Side.allCases where !windows[side].underway.isEmpty {
+            let stage = windows[side].underway[sequence]
+            if case .awaitsAnswer = stage { sides.insert(SideSet(side)) }
+            if windows[side].page == nil {
                 windows[side].underway[sequence] = nil
+                continue
+            }
+            windows[side].page?.answered.append(sequence)
+            switch stage {
+            case .outstanding(let status): windows[side].underway[sequence] = .answered(status: status)
+            case .awaitsAnswer: windows[side].underway[sequence] = .elsewhere
+            case .elsewhere, .undecided, .answered, nil: break
             }
         }
+        return sides
     }
 
     // MARK: Facts

@@ -1,6 +1,6 @@
 /// What an operator (or, later, a gate) may ask of the rollout (contract §2, §9).
 package enum RolloutCommand: Sendable, Equatable {
-    /// To the next stage, or to the named one. `force` overrules failing gates.
+    /// To the next stage, or to the named one. `force` overrules failing gates and a way back that does not work.
     case promote(to: String?, force: Bool)
     /// To the first stage of percent 0 that dual-writes, or to the named one.
     case rollback(to: String?)
@@ -8,6 +8,10 @@ package enum RolloutCommand: Sendable, Equatable {
     case resume
     /// Sets the percent, in hundredths, whatever the stages say.
     case setPercent(hundredths: Int)
+    /// Ends the writing of legacy, in the last stage at 100 percent: by the operator, or when `keep` has ended.
+    case stopLegacy
+    /// Writes legacy again. `force` overrules obstacles: changes that legacy lacks and that are not there yet.
+    case resumeLegacy(force: Bool)
 }
 
 /// What came of a command. Nothing has happened yet: the caller stores the new state, then publishes it.

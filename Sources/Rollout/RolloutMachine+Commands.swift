@@ -3,7 +3,7 @@
 extension RolloutMachine {
     /// To the next stage or a later one. From `paused` and `rolled_back` the rollout runs again.
     func promote(
-        _ state: RolloutState, to name: String?, force: Bool, gates: [GateFinding], now: Int64
+        _ state: RolloutState, to name: String?, force: Bool, gates: [GateFinding], obstacles: [String], now: Int64
     ) -> RolloutOutcome {
         guard let plan, !plan.stages.isEmpty else {
             return .refused(reasons: ["there is no plan to promote along; set the percent instead"])
@@ -27,13 +27,15 @@ extension RolloutMachine {
             return .refused(reasons: ["stage \(stage.name) is behind \(now); roll back to it instead"])
         }
         let failing = gates.filter { $0.verdict == .fail }
-        if !failing.isEmpty && !force {
-            return .refused(reasons: failing.map { "gate \($0.name) fails" })
+        // Into the last stage only with a way back that works: from there on legacy's end is the next step.
+        let obstacles = target == plan.stages.count - 1 && target > current ? obstacles : []
+        if !(failing.isEmpty && obstacles.isEmpty) && !force {
+            return .refused(reasons: failing.map { "gate \($0.name) fails" } + obstacles)
         }
         let next = placed(state, stage: target, percent: nil, condition: nil, now: now)
+        let warnings = promotionWarnings(state, from: current, to: target, gates: gates, now: now)
         return outcome(
-            from: state, to: next, warnings: promotionWarnings(state, from: current, to: target, gates: gates, now: now)
-        )
+            from: state, to: next, warnings: obstacles.map { $0 + "; promoted by force" } + warnings)
     }
 
     /// Back to a stage; accepted in every condition. Only a name that does not exist or lies ahead is refused.
@@ -45,6 +47,7 @@ extension RolloutMachine {
                 state, stage: target ?? (stages.isEmpty ? nil : 0), percent: 0, condition: .rolledBack, now: now)
             // A plan without a stage to go back to has `problems()`; should one get here, both are still written.
             next.dualWrite = true
+            writeLegacy(&next, now: now)
             return outcome(from: state, to: next, warnings: [])
         }
         guard let target = stages.firstIndex(where: { $0.name == name }) else {
@@ -55,7 +58,8 @@ extension RolloutMachine {
             let there = percentText(stages[target].percentHundredths)
             return .refused(reasons: ["stage \(name) (\(there)) is ahead of \(now); promote to it instead"])
         }
-        let next = placed(state, stage: target, percent: nil, condition: .rolledBack, now: now)
+        var next = placed(state, stage: target, percent: nil, condition: .rolledBack, now: now)
+        writeLegacy(&next, now: now)
         return outcome(from: state, to: next, warnings: [])
     }
 
@@ -92,6 +96,11 @@ extension RolloutMachine {
     func setPercent(_ state: RolloutState, _ hundredths: Int, now: Int64) -> RolloutOutcome {
         guard (0...10_000).contains(hundredths) else {
             return .refused(reasons: ["a percent is a number from 0 to 100"])
+        }
+        if !state.legacyWrites && hundredths < 10_000 {
+            return .refused(reasons: [
+                "legacy is not written: users sent there would miss their writes; resume-legacy first, or roll back"
+            ])
         }
         let index = stageIndex(ofPercent: hundredths)
         var next = placed(state, stage: index, percent: hundredths, condition: nil, now: now)

@@ -12,21 +12,25 @@ extension RolloutMachine {
     }
 
     /// A state in a stage: at its percent or at a direct one, in the condition that follows from the stage or a given
-    /// one. Whoever is on new is written to both, whatever a plan says. The generation is the old state's; the time is the old state's when neither stage nor percent changes.
+    /// one. Whoever is on new is written to both, whatever a plan says; only at 100 percent legacy may stay unwritten. The
+    /// generation is the old state's; the time is the old state's when neither stage nor percent changes.
     func placed(
         _ old: RolloutState?, stage index: Int?, percent: Int?, condition: RolloutState.Condition?, now: Int64
     ) -> RolloutState {
         let stage = index.flatMap { plan?.stages[$0] }
         let percentHundredths = percent ?? stage?.percentHundredths ?? 0
         let stays = old.map { $0.stageIndex == index && $0.percentHundredths == percentHundredths } ?? false
-        return RolloutState(
+        var next = RolloutState(
             planName: plan?.name, stageIndex: index, stageName: stage?.name, percentHundredths: percentHundredths,
             shadowHundredths: stage?.shadowHundredths ?? configuredShadowHundredths,
-
             dualWrite: percentHundredths > 0 || stage?.dualWrite ?? true,
             condition: condition ?? conditionOfStage(index),
             sinceMilliseconds: stays ? old?.sinceMilliseconds ?? now : now, generation: old?.generation ?? 1,
-            isPercentDirect: percentHundredths != stage?.percentHundredths ?? 0)
+            isPercentDirect: percentHundredths != stage?.percentHundredths ?? 0,
+            legacyWrites: old?.legacyWrites ?? true,
+            legacyWritesSinceMilliseconds: old?.legacyWritesSinceMilliseconds)
+        if percentHundredths < 10_000 { writeLegacy(&next, now: now) }
+        return next
     }
 
     /// Counts the generation up if anything changed.

@@ -28,23 +28,29 @@ package struct RolloutMachine: Sendable {
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - gates: what each gate of the plan says now; only `promote` asks.
+    ///   - obstacles: what in the world outside speaks against the step, as sentences: for `promote` into the last stage why
+    ///     the way back does not work, for `stopLegacy` who still needs legacy, for `resumeLegacy` what legacy lacks.
     package func apply(
-        _ command: RolloutCommand, to state: RolloutState, atMilliseconds now: Int64, gates: [GateFinding] = []
+        _ command: RolloutCommand, to state: RolloutState, atMilliseconds now: Int64, gates: [GateFinding] = [],
+        obstacles: [String] = []
     ) -> RolloutOutcome {
         var current = adopting(state, atMilliseconds: now)
         current.generation = state.generation
-        return judge(command, current, now: now, gates: gates)
+        return judge(command, current, now: now, gates: gates, obstacles: obstacles)
     }
 
     private func judge(
-        _ command: RolloutCommand, _ state: RolloutState, now: Int64, gates: [GateFinding]
+        _ command: RolloutCommand, _ state: RolloutState, now: Int64, gates: [GateFinding], obstacles: [String]
     ) -> RolloutOutcome {
         switch command {
-        case .promote(let name, let force): promote(state, to: name, force: force, gates: gates, now: now)
+        case .promote(let name, let force):
+            promote(state, to: name, force: force, gates: gates, obstacles: obstacles, now: now)
         case .rollback(let name): rollback(state, to: name, now: now)
         case .pause: pause(state)
         case .resume: resume(state)
         case .setPercent(let hundredths): setPercent(state, hundredths, now: now)
+        case .stopLegacy: stopLegacy(state, obstacles: obstacles, now: now)
+        case .resumeLegacy(let force): resumeLegacy(state, force: force, obstacles: obstacles, now: now)
         }
     }
 

@@ -31,10 +31,16 @@ package struct RolloutState: Sendable, Equatable, Codable {
     package var generation: Int64
     /// True: the percent was set as a number and differs from the stage's.
     package var isPercentDirect: Bool
+    /// Whether legacy gets the writes that new has decided over. False only at 100 percent, after `keep` has ended or the
+    /// operator said so: legacy then lacks what is written, and nobody may be sent there but by a rollback.
+    package var legacyWrites: Bool
+    /// When `legacyWrites` came to be what it is, in milliseconds since 1970; nil: it has never changed.
+    package var legacyWritesSinceMilliseconds: Int64?
 
     package init(
         planName: String?, stageIndex: Int?, stageName: String?, percentHundredths: Int, shadowHundredths: Int,
-        dualWrite: Bool, condition: Condition, sinceMilliseconds: Int64, generation: Int64, isPercentDirect: Bool
+        dualWrite: Bool, condition: Condition, sinceMilliseconds: Int64, generation: Int64, isPercentDirect: Bool,
+        legacyWrites: Bool = true, legacyWritesSinceMilliseconds: Int64? = nil
     ) {
         self.planName = planName
         self.stageIndex = stageIndex
@@ -46,5 +52,46 @@ package struct RolloutState: Sendable, Equatable, Codable {
         self.sinceMilliseconds = sinceMilliseconds
         self.generation = generation
         self.isPercentDirect = isPercentDirect
+        self.legacyWrites = legacyWrites
+        self.legacyWritesSinceMilliseconds = legacyWritesSinceMilliseconds
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case planName, stageIndex, stageName, percentHundredths, shadowHundredths, dualWrite, condition
+        case sinceMilliseconds, generation, isPercentDirect, legacyWrites, legacyWritesSinceMilliseconds
+    }
+
+    /// A state of an earlier version knows nothing of legacy's writes: legacy was always written.
+    package init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        planName = try members.decodeIfPresent(String.self, forKey: .planName)
+        stageIndex = try members.decodeIfPresent(Int.self, forKey: .stageIndex)
+        stageName = try members.decodeIfPresent(String.self, forKey: .stageName)
+        percentHundredths = try members.decode(Int.self, forKey: .percentHundredths)
+        shadowHundredths = try members.decode(Int.self, forKey: .shadowHundredths)
+        dualWrite = try members.decode(Bool.self, forKey: .dualWrite)
+        condition = try members.decode(Condition.self, forKey: .condition)
+        sinceMilliseconds = try members.decode(Int64.self, forKey: .sinceMilliseconds)
+        generation = try members.decode(Int64.self, forKey: .generation)
+        isPercentDirect = try members.decode(Bool.self, forKey: .isPercentDirect)
+        legacyWrites = try members.decodeIfPresent(Bool.self, forKey: .legacyWrites) ?? true
+        legacyWritesSinceMilliseconds = try members.decodeIfPresent(Int64.self, forKey: .legacyWritesSinceMilliseconds)
+    }
+
+    /// What is as it always was is left out, so that an unchanged state of an earlier version stays the same text.
+    package func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encodeIfPresent(planName, forKey: .planName)
+        try members.encodeIfPresent(stageIndex, forKey: .stageIndex)
+        try members.encodeIfPresent(stageName, forKey: .stageName)
+        try members.encode(percentHundredths, forKey: .percentHundredths)
+        try members.encode(shadowHundredths, forKey: .shadowHundredths)
+        try members.encode(dualWrite, forKey: .dualWrite)
+        try members.encode(condition, forKey: .condition)
+        try members.encode(sinceMilliseconds, forKey: .sinceMilliseconds)
+        try members.encode(generation, forKey: .generation)
+        try members.encode(isPercentDirect, forKey: .isPercentDirect)
+        if !legacyWrites { try members.encode(false, forKey: .legacyWrites) }
+        try members.encodeIfPresent(legacyWritesSinceMilliseconds, forKey: .legacyWritesSinceMilliseconds)
     }
 }

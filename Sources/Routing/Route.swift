@@ -29,8 +29,13 @@ package struct Route: Sendable {
     package var idempotencyKey: String?
     /// JSON pointer of the array of a batch; record and revision are then relative to each item.
     package var items: String?
+    /// True: a write without a key is refused (`require_idempotency_key: true`).
+    package var requiresIdempotencyKey = false
     /// True: conditional headers go to the second leg too (`conditionals: keep`).
     package var keepsConditionals = false
+    /// Where the records of a write can be read, for comparing the backends after a reverse sync; nil: at the write's own
+    /// target, where its method says so.
+    package var read: ReadTemplate?
 
     package init(pattern: RoutePattern, kind: RouteKind) {
         self.pattern = pattern

@@ -16,7 +16,8 @@ package struct PostgresAddress: Sendable {
             cpostgres_free(message)
             throw JournalError(
                 .cannotOpen,
-                "the address of the PostgreSQL store is not valid; accepted: postgresql://user@host:port/database?key=value")
+                "the address of the PostgreSQL store is not valid; accepted: postgresql://user@host:port/database?key=value"
+            )
         }
         defer { PQconninfoFree(options) }
         var given: [String: String] = [:]

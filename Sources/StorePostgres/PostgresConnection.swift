@@ -212,7 +212,8 @@ extension PostgresConnection {
             state = PQconnectPoll(opened)
         }
         func text(_ value: UnsafeMutablePointer<CChar>?) -> String? { value.map { String(cString: $0) } }
-        place = PostgresAddress.place(host: text(PQhost(opened)), port: text(PQport(opened)), database: text(PQdb(opened)))
+        place = PostgresAddress.place(
+            host: text(PQhost(opened)), port: text(PQport(opened)), database: text(PQdb(opened)))
         guard PQserverVersion(opened) >= Self.oldestServer else {
             throw failure(.cannotOpen, "is older than version 14")
         }

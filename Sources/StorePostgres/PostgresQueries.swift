@@ -99,6 +99,13 @@ enum PostgresQueries {
     static let parked = PostgresStatement(
         "parked",
         "SELECT sequence FROM change WHERE \(PostgresSchema.parked) AND sequence > $1 ORDER BY sequence LIMIT $2")
+    static let unshared = PostgresStatement("unshared", unsharedPage(PostgresSchema.unshared))
+    static let skipped = PostgresStatement("skipped", unsharedPage(PostgresSchema.skipped))
+
+    private static func unsharedPage(_ condition: String) -> String {
+        "SELECT \(outstandingColumns), c.is_answered FROM change c WHERE \(condition) AND c.sequence > $1 ORDER BY c.sequence LIMIT $2"
+    }
+
     static let counts = PostgresStatement(
         "counts",
         """
@@ -140,6 +147,13 @@ extension PostgresQueries {
             sequence: rows.integer(row, 0), acceptedMilliseconds: rows.integer(row, 1), user: user(rows.text(row, 2)),
             records: rows.texts(row, 15), side: try side(rows.integer(row, 3)), legs: try legs(rows, row, from: 5),
             answeredStatus: rows.integerOrNil(row, 4).map { Int($0) })
+    }
+
+    static func unshared(_ rows: PostgresRows, _ row: Int) throws(JournalError) -> UnsharedChange {
+        let change = try outstanding(rows, row)
+        return UnsharedChange(
+            sequence: change.sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: change.user,
+            records: change.records, isAnswered: rows.boolean(row, 16), legs: change.legs)
     }
 
     static func place(_ rows: PostgresRows, _ row: Int) -> OutstandingPlace {

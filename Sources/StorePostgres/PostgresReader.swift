@@ -63,6 +63,14 @@ extension PostgresReading {
         return try PostgresQueries.all(try connection.query(PostgresQueries.parked, parameters)) { $0.integer($1, 0) }
     }
 
+    package func unshared(
+        after sequence: Sequence64, skippedOnly: Bool, limit: Int
+    ) throws(JournalError) -> [UnsharedChange] {
+        let parameters = PostgresParameters().int64(sequence).int64(Int64(limit))
+        let statement = skippedOnly ? PostgresQueries.skipped : PostgresQueries.unshared
+        return try PostgresQueries.all(try connection.query(statement, parameters), PostgresQueries.unshared)
+    }
+
     package func counts() throws(JournalError) -> JournalCounts {
         let rows = try connection.query(PostgresQueries.counts)
         var counts = JournalCounts()

@@ -21,7 +21,9 @@ package final class PostgresRows {
     /// The bytes of a value; they live as long as this object.
     private func value(_ row: Int, _ column: Int) -> UnsafeBufferPointer<UInt8> {
         let count = Int(PQgetlength(handle, Int32(row), Int32(column)))
-        guard count > 0, let start = PQgetvalue(handle, Int32(row), Int32(column)) else { return .init(start: nil, count: 0) }
+        guard count > 0, let start = PQgetvalue(handle, Int32(row), Int32(column)) else {
+            return .init(start: nil, count: 0)
+        }
         let raw = UnsafeRawPointer(start).assumingMemoryBound(to: UInt8.self)
         return UnsafeBufferPointer(start: raw, count: count)
     }
@@ -33,8 +35,12 @@ package final class PostgresRows {
     package func text(_ row: Int, _ column: Int) -> String { StoredText.decode(value(row, column)) }
     package func textOrNil(_ row: Int, _ column: Int) -> String? { isNull(row, column) ? nil : text(row, column) }
     package func bytes(_ row: Int, _ column: Int) -> [UInt8] { Array(value(row, column)) }
-    package func texts(_ row: Int, _ column: Int) -> [String] { elements(row, column).map { $0.map { StoredText.decode($0) } ?? "" } }
-    package func int64s(_ row: Int, _ column: Int) -> [Int64?] { elements(row, column).map { $0.map { Self.integer($0) } } }
+    package func texts(_ row: Int, _ column: Int) -> [String] {
+        elements(row, column).map { $0.map { StoredText.decode($0) } ?? "" }
+    }
+    package func int64s(_ row: Int, _ column: Int) -> [Int64?] {
+        elements(row, column).map { $0.map { Self.integer($0) } }
+    }
 
     /// The elements of a one-dimensional array; nil for NULL.
     private func elements(_ row: Int, _ column: Int) -> [UnsafeBufferPointer<UInt8>?] {

@@ -52,6 +52,7 @@ extension PostgresSchema {
         CREATE INDEX change_outstanding_user ON change (owner, left("user", 64), sequence) WHERE \(outstanding);
         -- Neither column ever changes, so a settled leg does not touch it.
         CREATE INDEX change_unshared ON change (sequence) WHERE \(unshared);
+        CREATE INDEX change_skipped ON change (sequence) WHERE \(skipped);
         CREATE INDEX change_parked ON change (sequence) WHERE \(parked);
         CREATE TABLE batch_record (
             sequence bigint NOT NULL,

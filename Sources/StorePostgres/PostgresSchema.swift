@@ -17,6 +17,7 @@ package enum PostgresSchema {
 
     /// What legacy was not told of; side 1 is new.
     package static let unshared = "(NOT dual_write AND side = 1)"
+    package static let skipped = "(NOT dual_write AND side = 1 AND legacy_state = 'skipped')"
 
     /// Each step takes the store from version `index` to `index + 1`. Steps are never edited once released.
     static let migrations: [String] = [tables + clusterTables + groupFunctions + rareFunctions + clusterFunctions]
@@ -29,7 +30,8 @@ package enum PostgresSchema {
     /// - Throws: `foreign`, `newerSchema`, `cannotOpen`, or what the connection throws.
     package static func prepare(_ connection: PostgresConnection) throws(JournalError) {
         let encoding = try connection.query(
-            PostgresStatement("encoding", "SELECT pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()"))
+            PostgresStatement(
+                "encoding", "SELECT pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()"))
         guard encoding.count == 1, encoding.text(0, 0) == "UTF8" else {
             throw connection.failure(.cannotOpen, "has the encoding \(encoding.text(0, 0)); accepted: UTF8")
         }
@@ -76,7 +78,8 @@ package enum PostgresSchema {
             throw connection.failure(
                 .foreign, "has a schema \(name) with tables of another program; they are left as they are")
         }
-        let stored = try connection.query(PostgresStatement("schema_version", "SELECT version FROM cutover_schema")).integer(0, 0)
+        let stored = try connection.query(PostgresStatement("schema_version", "SELECT version FROM cutover_schema"))
+            .integer(0, 0)
         guard stored <= version else {
             throw connection.failure(
                 .newerSchema, "has schema version \(stored), this program knows versions up to \(version)")

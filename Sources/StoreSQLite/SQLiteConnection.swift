@@ -13,13 +13,15 @@ final class SQLiteConnection {
     /// Valid from a successful `init` to `deinit`; handed out to `Statement` only, which keeps this object alive.
     let handle: OpaquePointer
 
-    /// - Parameter readOnly: open for reading; the file must exist.
-    init(path: String, readOnly: Bool) throws(JournalError) {
+    /// - Parameters:
+    ///   - readOnly: open for reading; the file must exist.
+    ///   - vfs: the name of a file system registered with SQLite; nil for that of the machine.
+    init(path: String, readOnly: Bool, vfs: String? = nil) throws(JournalError) {
         _ = Self.configured
         var opened: OpaquePointer?
         let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         // NOMUTEX: a connection is used by one thread at a time, so SQLite's own lock would only cost.
-        let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
         guard let opened, code == SQLITE_OK else {
             sqlite3_close_v2(opened)
             throw Self.error(code, path: path, detail: nil)

@@ -24,6 +24,8 @@ package final class SQLiteQueries {
     private let rowsPage: Statement
     private let parkedRowsPage: Statement
     private let parkedPage: Statement
+    private let unsharedPage: Statement
+    private let skippedPage: Statement
     private let counts: Statement
     private let rollout: Statement
     private let eventsPage: Statement
@@ -58,6 +60,17 @@ package final class SQLiteQueries {
             SELECT sequence FROM change INDEXED BY change_parked
             WHERE \(Schema.parked) AND sequence > ? ORDER BY sequence LIMIT ?
             """)
+        func unshared(_ index: String, _ condition: String) throws(JournalError) -> Statement {
+            try Statement(
+                connection,
+                """
+                SELECT sequence, accepted_at, user, record, record_count, is_answered, \(Self.legs)
+                FROM change INDEXED BY \(index)
+                WHERE \(condition) AND sequence > ? ORDER BY sequence LIMIT ?
+                """)
+        }
+        unsharedPage = try unshared("change_unshared", Schema.unshared)
+        skippedPage = try unshared("change_skipped", Schema.skipped)
         counts = try Statement(
             connection,
             """
@@ -117,6 +130,19 @@ package final class SQLiteQueries {
 
     func parked(after sequence: Sequence64, limit: Int) throws(JournalError) -> [Sequence64] {
         try Self.all(parkedPage.bind(sequence).bind(limit)) { row throws(JournalError) in row.integer(0) }
+    }
+
+    func unshared(
+        after sequence: Sequence64, skippedOnly: Bool, limit: Int
+    ) throws(JournalError) -> [UnsharedChange] {
+        let page = skippedOnly ? skippedPage : unsharedPage
+        return try Self.all(page.bind(sequence).bind(limit)) { row throws(JournalError) in
+            var records = row.textOrNil(3).map { [$0] } ?? []
+            if row.integer(4) > 1 { records += try readBatchRecords(row.integer(0)).map(\.record) }
+            return UnsharedChange(
+                sequence: row.integer(0), acceptedMilliseconds: row.integer(1), user: Self.user(row.text(2)),
+                records: records, isAnswered: row.integer(5) != 0, legs: try Self.legs(row, from: 6))
+        }
     }
 
     func readCounts() throws(JournalError) -> JournalCounts {

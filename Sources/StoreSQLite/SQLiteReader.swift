@@ -36,6 +36,12 @@ extension SQLiteReading {
         try queries.parked(after: sequence, limit: limit)
     }
 
+    package func unshared(
+        after sequence: Sequence64, skippedOnly: Bool, limit: Int
+    ) throws(JournalError) -> [UnsharedChange] {
+        try queries.unshared(after: sequence, skippedOnly: skippedOnly, limit: limit)
+    }
+
     package func counts() throws(JournalError) -> JournalCounts { try queries.readCounts() }
     package func loadRollout() throws(JournalError) -> RolloutRecord? { try queries.readRollout() }
 

@@ -5,8 +5,10 @@ extension SQLiteStore {
     /// How many rows one `prune` looks at: some milliseconds of the journal thread.
     static let pruneStepRows = 1_000
 
-    /// Walks on from where the last call stopped, oldest rows first, and starts over when it meets a row that is young. The
-    /// order of acceptance stands for age here; a clock that was stepped makes it stop early, never delete early.
+    /// Walks on from where the last call stopped, oldest rows first, and starts over when it meets a row that is young.
+    ///
+    /// The order of acceptance stands for age: no row is older than any before it, whatever its stamp says. A clock that was
+    /// stepped back makes it stop early, never delete early.
     package func prune(_ retention: Retention, now: Int64) throws(JournalError) -> PruneResult {
         let deleteBefore = now - max(retention.rollbackWindowMilliseconds, retention.idempotencyMilliseconds)
         let releaseBefore = now - retention.idempotencyMilliseconds
@@ -20,15 +22,18 @@ extension SQLiteStore {
         var (deletable, releasable): ([Sequence64], [Sequence64]) = ([], [])
         var cursor: Sequence64 = 0
         var looked = 0
+        if pruneCursor == 0 { pruneNewestStamp = .min }
         while try scan.step() {
-            guard scan.integer(1) < releaseBefore else {
+            let accepted = max(pruneNewestStamp, scan.integer(1))
+            pruneNewestStamp = accepted
+            guard accepted < releaseBefore else {
                 cursor = 0
                 break
             }
             looked += 1
             cursor = scan.integer(0)
             let isAnswered = scan.integer(3) != 0
-            if isAnswered, scan.integer(4) == 0, scan.integer(1) < deleteBefore {
+            if isAnswered, scan.integer(4) == 0, accepted < deleteBefore {
                 deletable.append(cursor)
             } else if isAnswered, scan.integer(2) != 0 {
                 releasable.append(cursor)

@@ -12,7 +12,8 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
 
     let connection: SQLiteConnection
     let statements: WriteStatements
-    private let directory: DataDirectory
+    /// Holds the lock; nil where the file is in no directory of the machine.
+    private let directory: DataDirectory?
     /// The next place to give out. Only moved on when the transaction that used it has been committed.
     var nextSequence: Sequence64
     /// Accepted changes whose answer is to come: spares reading their rows again. Bounded by the writes in flight. What a
@@ -20,16 +21,29 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
     var unanswered: [Sequence64: Unanswered] = [:]
     /// Where the next `prune` goes on.
     var pruneCursor: Sequence64 = 0
+    /// The newest stamp of the rows before that place, in milliseconds since 1970.
+    var pruneNewestStamp: Int64 = .min
 
     /// Opens, or creates, the journal in a data directory.
     /// - Throws: `inUse`, `damaged`, `foreign`, `newerSchema` or `cannotOpen`. A file that is not ours is not touched.
-    package init(directory path: String) throws(JournalError) {
-        directory = try DataDirectory(path)
-        databasePath = directory.databasePath
+    package convenience init(directory path: String) throws(JournalError) {
+        let directory = try DataDirectory(path)
         try directory.createDatabaseFile()
-        connection = try SQLiteConnection(path: databasePath, readOnly: false)
+        try self.init(path: directory.databasePath, vfs: nil, directory: directory)
+    }
+
+    /// Opens, or creates, the journal in a file system of a test's own, where nothing is locked.
+    /// - Parameter vfs: the name under which the file system is registered with SQLite.
+    package convenience init(path: String, vfs: String) throws(JournalError) {
+        try self.init(path: path, vfs: vfs, directory: nil)
+    }
+
+    private init(path: String, vfs: String?, directory: DataDirectory?) throws(JournalError) {
+        self.directory = directory
+        databasePath = path
+        connection = try SQLiteConnection(path: databasePath, readOnly: false, vfs: vfs)
         try Schema.prepare(connection)
-        try directory.restrictDatabaseFile()
+        try directory?.restrictDatabaseFile()
         queries = try SQLiteQueries(connection)
         statements = try WriteStatements(connection)
         nextSequence = try connection.integer("SELECT \(SQLiteQueries.lastSequence)") + 1

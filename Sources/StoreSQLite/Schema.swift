@@ -11,9 +11,19 @@ enum Schema {
     static let outstanding =
         "(legacy_state IN ('pending', 'awaiting-copy') OR new_state IN ('pending', 'awaiting-copy'))"
     static let parked = "(legacy_state = 'parked' OR new_state = 'parked')"
+    /// The rows of the partial index over what legacy was not told of; side 1 is new.
+    static let unshared = "(dual_write = 0 AND side = 1)"
+    /// Those of them that were not put back.
+    static let skipped = "(dual_write = 0 AND side = 1 AND legacy_state = 'skipped')"
 
     /// Each step takes the file from version `index` to `index + 1`. Steps are never edited once released.
-    static let migrations: [String] = [first, second]
+    static let migrations: [String] = [first, second, unsharedIndexes]
+
+    // Both are empty as long as legacy is written.
+    private static let unsharedIndexes = """
+        CREATE INDEX change_unshared ON change (sequence) WHERE \(unshared);
+        CREATE INDEX change_skipped ON change (sequence) WHERE \(skipped);
+        """
 
     // Legs are columns of their change, so that an answer or a settled leg is one row update. Bodies have a table of their own:
     // SQLite writes a row anew with every update, and a body may be megabytes. No foreign keys: each would look its parent up

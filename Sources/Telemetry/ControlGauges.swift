@@ -4,8 +4,16 @@ package struct ControlGauges: Sendable {
     package var journalPending = ByBackend<UInt64>(legacy: 0, new: 0)
     /// Age of the oldest outstanding leg in seconds, by backend; 0 when none is.
     package var journalOldestPendingSeconds = ByBackend<Double>(legacy: 0, new: 0)
+    /// Outstanding legs that are only in the journal, by backend.
+    package var journalDeferred = ByBackend<UInt64>(legacy: 0, new: 0)
+    /// How fast outstanding legs are settled and when none is left, by backend.
+    package var journalCatchUp = ByBackend(legacy: CatchUp(), new: CatchUp())
     /// Legs that wait for an operator.
     package var journalParked: UInt64 = 0
+    /// Whether legacy gets the writes that new has decided over.
+    package var legacyWritten = true
+    /// Changes that legacy lacks and that a reverse sync has still to put back.
+    package var legacyMissing: UInt64 = 0
     /// Changes that wait for their group commit.
     package var journalQueue: UInt64 = 0
     /// False while the journal cannot be written and writes are answered 503.

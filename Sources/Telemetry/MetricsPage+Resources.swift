@@ -5,12 +5,28 @@ extension PrometheusText {
         for backend in Backend.allCases { sample([backend.pair], gauges.journalPending[backend]) }
         begin("cutover_journal_oldest_pending_seconds", .gauge, "Age of the oldest outstanding leg; 0 when none is.")
         for backend in Backend.allCases { sample([backend.pair], gauges.journalOldestPendingSeconds[backend]) }
+        begin(
+            "cutover_journal_deferred", .gauge,
+            "Outstanding legs that are only in the journal, because as many as fit are in memory.")
+        for backend in Backend.allCases { sample([backend.pair], gauges.journalDeferred[backend]) }
+        begin(
+            "cutover_journal_catchup_legs_per_second", .gauge,
+            "Outstanding legs that were settled per second, over the last half minute.")
+        for backend in Backend.allCases { sample([backend.pair], gauges.journalCatchUp[backend].legsPerSecond) }
+        begin(
+            "cutover_journal_catchup_seconds", .gauge,
+            "Estimated time until no leg is outstanding; 0 when none is, NaN while they do not become fewer.")
+        for backend in Backend.allCases { sample([backend.pair], gauges.journalCatchUp[backend].secondsLeft) }
         begin("cutover_journal_parked", .gauge, "Legs refused for good that wait for an operator.")
         sample([], gauges.journalParked)
         begin("cutover_journal_queue", .gauge, "Changes that wait for their group commit.")
         sample([], gauges.journalQueue)
         begin("cutover_journal_writable", .gauge, "0 while the journal cannot be written and writes are answered 503.")
         sample([], gauges.journalWritable ? 1 as UInt64 : 0)
+        begin("cutover_legacy_written", .gauge, "0 after the end: legacy does not get what new decides over.")
+        sample([], gauges.legacyWritten ? 1 as UInt64 : 0)
+        begin("cutover_legacy_missing", .gauge, "Changes that legacy lacks and a reverse sync has still to put back.")
+        sample([], gauges.legacyMissing)
         counters("cutover_leg_retries_total", Cells.legRetries, snapshot, "Legs tried again.")
         counters("cutover_legs_parked_total", Cells.legsParked, snapshot, "Legs that were parked since the start.")
     }

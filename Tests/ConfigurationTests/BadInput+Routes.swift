@@ -47,9 +47,21 @@ let badRoutes: [BadInput] = [
     ),
     BadInput(
         "routes:\n  - {match: \"POST /a\", kind: write}\n  - GET /a",
-        "cutover.yaml:3: routes[1]: a single value where a mapping is expected; accepted: match, kind, user, items, record, revision, idempotency_key, conditionals"
+        "cutover.yaml:3: routes[1]: a single value where a mapping is expected; accepted: match, kind, user, items, record, revision, idempotency_key, require_idempotency_key, conditionals, read"
     ),
     BadInput(
         "routes: [{match: \"POST /a\", conditionals: drop}]",
         "cutover.yaml:1: routes[0].conditionals: unknown word \"drop\"; accepted: keep"),
+    BadInput(
+        "routes: [{match: \"POST /a\", record: /id, read: \"records/{record}\"}]",
+        "cutover.yaml:1: routes[0].read: not a target to read \"records/{record}\"; accepted: /path with {record} and {user}, such as /records/{record}; did you mean /records/{record}?"
+    ),
+    BadInput(
+        "routes: [{match: \"POST /a\", record: /id, read: /records}]",
+        "cutover.yaml:1: routes[0].read: no {record}, though the route names one, in \"/records\"; accepted: /path with {record}, such as /records/{record}"
+    ),
+    BadInput(
+        "routes: [{match: \"POST /a\", read: \"/records/{record}\"}]",
+        "cutover.yaml:1: routes[0].read: the route names no record for the {record} of \"/records/{record}\"; accepted: record: POINTER, or {record} in match"
+    ),
 ]

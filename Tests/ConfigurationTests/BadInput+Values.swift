@@ -130,9 +130,6 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: store: a password in the URL \"postgresql://[redacted]@host/db\"; accepted: sqlite, postgresql://user@host/db with the password in PGPASSWORD"
     ),
     BadInput(
-        "store: postgresql://u@host/db",
-        "cutover.yaml:1: store: a PostgreSQL store is not supported by this version yet"),
-    BadInput(
         "listen: 8080",
         "cutover.yaml:1: listen: an address without its host \"8080\"; accepted: host:port, such as 127.0.0.1:8080 or [::1]:8080; did you mean 127.0.0.1:8080?"
     ),

@@ -26,13 +26,15 @@ private struct Office {
     }
 
     init(
-        plan: Plan? = ControlPlaneTests.plan(), reload: ReloadOutcome = .unavailable("another reload is under way")
+        plan: Plan? = ControlPlaneTests.plan(), reload: ReloadOutcome = .unavailable("another reload is under way"),
+        wayBack: String? = nil
     ) async throws {
         let house = try await House(plan: plan)
         let directory = house.directory.path
         try Data(adminToken.utf8).write(to: URL(filePath: "\(directory)/admin.token"))
         try Data(viewerToken.utf8).write(to: URL(filePath: "\(directory)/viewer.token"))
         dataPlane = DataPlane(snapshot: await house.controller.snapshot, journal: house.journal, workers: 1)
+        let sync = ReverseSync(dataPlane: dataPlane, journal: house.journal, controller: house.controller)
         let isReady = IsReady()
         self.isReady = isReady
         self.house = house
@@ -40,7 +42,8 @@ private struct Office {
             controller: house.controller, dataPlane: dataPlane, storage: Storage(journal: house.journal),
             health: JournalHealth(),
             board: FigureBoard(dataPlane: dataPlane, control: house.metrics, windowSeconds: 300),
-            tokens: try AdminTokens(directory: directory), reload: { _ in reload },
+            tokens: try AdminTokens(directory: directory), reverseSync: sync, wayBack: WayBack { _ in wayBack },
+            reload: { _ in reload },
             isReady: { isReady.value.load(ordering: .relaxed) })
     }
 
@@ -130,7 +133,7 @@ struct AdminAPITests {
         ("POST", "rollout/percent", "12", "not a JSON object"),
         (
             "POST", "rollout/percent", "{\"precent\":12}",
-            "unknown member \"precent\"; accepted: all_parked, dry_run, force"
+            "unknown member \"precent\"; accepted: all_parked, dry_run, force, include_parked"
         ),
         ("POST", "rollout/promote", "{\"to\":\"hlaf\"}", "accepted: dual-write, shadow, canary, half, full"),
         ("POST", "rollout/rollback", "{\"to\":\"\"}", "there is no stage"),
@@ -143,6 +146,8 @@ struct AdminAPITests {
         ("POST", "journal/replay", "{\"seqs\":[1],\"all_parked\":true}", "accepted: {\"seqs\": [17]} or"),
         ("POST", "journal/replay", "{\"seqs\":[\"a\"]}", "the value is of the wrong type"),
         ("POST", "reload", "{\"x\":1}", "unknown member \"x\""),
+        ("POST", "reverse-sync", "{\"since\":\"24\"}", "since: \"24\" is no duration; accepted: 24h"),
+        ("POST", "reverse-sync", "{\"since\":24}", "since: the value is of the wrong type"),
     ])
     func aBodyThatMakesNoSenseIsRefusedAndSaysWhatIsAccepted(
         method: String, target: String, body: String, said: String
@@ -164,7 +169,8 @@ struct AdminAPITests {
             ("GET", "/nothing", 404, nil), ("GET", "/api/v1/nothing", 404, nil), ("GET", "/api/v2/status", 404, nil),
             ("POST", "/api/v1/rollout/promotion", 404, nil), ("GET", "/api/v1/users/a/b/c", 404, nil),
             ("GET", "/api/v1/status/", 404, nil), ("POST", "/api/v1/status", 405, "GET"),
-            ("GET", "/api/v1/reload", 405, "POST"),
+            ("GET", "/api/v1/reload", 405, "POST"), ("DELETE", "/api/v1/reverse-sync", 405, "GET, POST"),
+            ("GET", "/api/v1/rollout/stop-legacy", 405, "POST"),
             ("GET", "/api/v1/rollout/promote", 405, "POST"), ("POST", "/api/v1/users/a/pin", 405, "PUT, DELETE"),
             ("DELETE", "/api/v1/users/a", 405, "GET"), ("GET", "/api/v1/journal/replay", 405, "POST"),
         ] as [(String, String, Int, String?)])
@@ -231,6 +237,24 @@ struct AdminAPITests {
         #expect(status?["metrics"]?["read_error_rate"]?["verdict"]?.text == "\"fail\"")
         #expect(status?["metrics"]?["read_error_rate"]?["by_backend"]?["legacy"]?["samples"]?.text == "20")
         #expect(await office.ask("POST", "/api/v1/rollout/promote", "{\"force\":true}").status == 200)
+        office.house.close()
+    }
+
+    @Test func theLastStageIsNotEnteredWhileLegacyIsAway() async throws {
+        let office = try await Office(wayBack: "Connection refused")
+        #expect(await office.ask("POST", "/api/v1/rollout/promote", "{\"to\":\"half\"}").status == 200)
+        office.dataPlane.shared.coordinator.addOutstanding(1, user: "anna", .legacy, acceptedMilliseconds: 0)
+        let refused = await office.ask("POST", "/api/v1/rollout/promote", "{\"dry_run\":true}")
+        guard case .array(let reasons)? = refused.json?["reasons"] else {
+            Issue.record("no reasons: \(refused.text)")
+            return
+        }
+        #expect(refused.status == 409 && reasons.count == 2)
+        #expect(reasons[0].text == "\"the way back is closed: legacy does not answer (Connection refused)\"")
+        #expect(reasons[1].text.hasSuffix(" s, at most 30 s\""))
+        let forced = await office.ask("POST", "/api/v1/rollout/promote", "{\"force\":true}")
+        #expect(forced.status == 200 && forced.text.contains("promoted by force"))
+        office.dataPlane.shared.coordinator.removeOutstanding(1, user: "anna", .legacy)
         office.house.close()
     }
 
@@ -325,7 +349,8 @@ struct AdminAPITests {
             "rollout.since", "rollout.generation", "metrics.read_error_rate.value", "metrics.write_p95_seconds.samples",
             "metrics.conflict_rate.threshold", "metrics.fallback_rate.verdict", "shadow.compared", "shadow.matched",
             "shadow.mismatched", "shadow.transient", "shadow.dropped", "journal.pending.legacy", "journal.pending.new",
-            "journal.oldest_pending_seconds.legacy", "journal.parked", "backends.legacy.healthy",
+            "journal.oldest_pending_seconds.legacy", "journal.parked", "journal.catch_up.legacy.rate",
+            "journal.catch_up.new.seconds", "backends.legacy.healthy",
             "backends.new.healthy",
         ] {
             let found = path.split(separator: ".").reduce(JSONValue?.some(status)) { $0?[String($1)] }

@@ -1,4 +1,5 @@
 import ControlPlane
+import HTTPClient
 import Testing
 @testable import CutoverCLI
 
@@ -15,6 +16,7 @@ struct EasyHandleTests {
 
     private func request(_ server: CannedServer, _ method: String = "GET", body: String? = nil) -> HTTPRequest {
         var request = HTTPRequest(method: method, url: "http://127.0.0.1:\(server.port)/a/%2E%2E?q=1")
+        request.userAgent = "cutover/\(productVersion)"
         request.body = body.map { Array($0.utf8) }
         return request
     }

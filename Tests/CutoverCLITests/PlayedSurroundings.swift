@@ -1,4 +1,5 @@
 import ControlPlane
+import HTTPClient
 import Synchronization
 @testable import CutoverCLI
 

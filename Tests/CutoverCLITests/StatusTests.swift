@@ -1,3 +1,4 @@
+import HTTPClient
 import Testing
 
 @testable import CutoverCLI
@@ -39,6 +40,17 @@ struct StatusTests {
                 1 parked leg waits for you: cutover journal --parked
 
                 """)
+    }
+
+    @Test func aBackendThatCatchesUpSaysHowLongItTakes() {
+        let json = """
+            {"journal":{"pending":{"legacy":12000,"new":7},"catch_up":{"legacy":{"rate":1499.6,"seconds":480},
+             "new":{"rate":0,"seconds":null}}}}
+            """
+        let played = PlayedSurroundings(answers: [answer(json)])
+        #expect(played.run("status") == 0)
+        #expect(played.output.contains("legacy catches up: 1,500 writes a second, done in about 8 min\n"))
+        #expect(played.output.contains("new catches up: 0 writes a second, not becoming fewer\n"))
     }
 
     @Test func bothBackendsAreShownWhereTheGatewayTellsThem() {

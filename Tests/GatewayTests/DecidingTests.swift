@@ -33,6 +33,7 @@ private struct Surroundings {
     var percent = 0
     var pins: [String: Side] = [:]
     var movedBackAt: UInt64 = 0
+    var legacyWrites = true
     let coordinator = WriteCoordinator(journal: NoJournal())
     let breaker = Breaker(BreakerSettings())
     var now: UInt64 = 1_000_000
@@ -40,7 +41,8 @@ private struct Surroundings {
     func decide(_ user: String?, mayProbe: Bool = true) throws -> UserDecision {
         let settings = Settings()
         let view = RolloutView(
-            percentHundredths: percent, shadowHundredths: 0, dualWrite: true, generation: 1, movedBackAt: movedBackAt)
+            percentHundredths: percent, shadowHundredths: 0, dualWrite: true, generation: 1, movedBackAt: movedBackAt,
+            legacyWrites: legacyWrites)
         let snapshot = Snapshot(
             settings: settings, rollout: view, pins: pins, identity: try IdentitySources(settings.user))
         func decide(_ id: UserID?) -> UserDecision {
@@ -165,4 +167,15 @@ private struct Surroundings {
     let surroundings = Surroundings(percent: 10_000, pins: ["anna": .legacy], movedBackAt: 1_000_000)
     surroundings.outstanding(.legacy)
     #expect(try surroundings.word("anna") == "new draining")
+}
+
+@Test func anUnwrittenLegacyIsNoRefugeForUsersOfNew() throws {
+    var surroundings = Surroundings(percent: 10_000)
+    surroundings.openBreaker()
+    surroundings.outstanding(.new)
+    #expect(try surroundings.word("anna") == "legacy behind" && surroundings.word("bert") == "legacy breaker-open")
+    surroundings.legacyWrites = false
+    #expect(try surroundings.word("anna") == "new in-percent" && surroundings.word("bert") == "new in-percent")
+    // Whoever cannot be told from others is served as ever.
+    #expect(try surroundings.word(nil) == "legacy anonymous")
 }

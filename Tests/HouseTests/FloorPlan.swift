@@ -9,12 +9,13 @@ enum FloorPlan {
 
     /// Every target, from the ground up.
     static let floors: [String: Floor] = [
-        "CLinux": .ground, "CSQLite": .ground, "CPostgres": .ground, "CYAML": .ground, "CCompress": .ground, "CCurl": .ground,
+        "CLinux": .ground, "CSQLite": .ground, "CPostgres": .ground, "CYAML": .ground, "CCompress": .ground,
+        "CCurl": .ground,
         "COpenSSL": .ground,
         "HTTPWire": .pure, "Routing": .pure, "Rollout": .pure, "Comparison": .pure, "Journal": .pure,
         "Telemetry": .pure,
         "Configuration": .stores, "JournalThreads": .stores, "StoreSQLite": .stores, "StorePostgres": .stores,
-        "ContentCoding": .stores,
+        "ContentCoding": .stores, "HTTPClient": .stores,
         "Gateway": .data,
         "ControlPlane": .control,
         "Demo": .story,

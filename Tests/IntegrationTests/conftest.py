@@ -11,6 +11,7 @@ import pytest
 from support.backend import Backend
 from support.gateway import BINARY, Gateway
 from support.nginx import Nginx, webdav as webdav_server
+from support.recorder import Recorder
 from support.store import RecordingStore
 
 
@@ -54,6 +55,15 @@ def legacy_store():
 @pytest.fixture
 def new_store():
     yield from _scripted(RecordingStore())
+
+
+@pytest.fixture
+def recorders():
+    """Two backends as processes of their own that really deduplicate: (legacy, new)."""
+    made = [Recorder(), Recorder()]
+    yield made
+    for recorder in made:
+        recorder.close()
 
 
 def _scripted(backend):

@@ -193,3 +193,28 @@ def test_one_stale_item_refuses_the_batch_and_names_all_of_them(writing, legacy_
 def test_a_body_without_the_named_fields_is_refused_or_passed_on_but_never_crashes(writing, body):
     assert post(writing, body).status in (200, 400, 422, 500, 502)
     assert post(writing, change("u", "after", 1)).status == 200
+
+
+def test_a_key_in_quotes_is_the_same_key_as_without(writing, legacy_store):
+    first = post(writing, change("u", "r", 1), key='"8e03978e"')
+    second = post(writing, change("u", "r", 1), key="8e03978e")
+    assert second["Idempotent-Replayed"] == "true" and second.body == first.body
+    assert [request["Idempotency-Key"] for request in legacy_store.requests] == ['"8e03978e"']
+
+
+@pytest.mark.parametrize("keys", [['"k'], ["k", "k"], ['"k" "l"']])
+def test_a_key_that_is_none_is_refused_before_anything_is_sent(writing, legacy_store, keys):
+    headers = [("Content-Type", "application/json")] + [("Idempotency-Key", key) for key in keys]
+    answer = writing.fetch("POST", "/changes", headers, change("u", "r", 1))
+    assert answer.status == 400 and b"accepted" in answer.body
+    assert legacy_store.requests == []
+
+
+def test_a_route_may_ask_for_a_key(make_gateway, legacy_store, new_store):
+    routes = [{"match": "POST /orders", "kind": "write", "require_idempotency_key": True}]
+    gateway = make_gateway(legacy_store, new_store, config={"routes": routes})
+    refused = gateway.fetch("POST", "/orders", body=b"{}", user="u")
+    assert refused.status == 400 and json.loads(refused.body)["type"] == "urn:cutover:problem/idempotency-key-missing"
+    assert legacy_store.requests == []
+    legacy_store.refuse = new_store.refuse = lambda request: reply(b"{}", 201)
+    assert gateway.fetch("POST", "/orders", [("Idempotency-Key", "k")], b"{}", user="u").status == 201

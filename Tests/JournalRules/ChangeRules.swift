@@ -6,13 +6,21 @@ import Testing
 package enum ChangeRules {
     package static let all = [
         JournalRule("aChangeComesBackAsItWasSubmitted", aChangeComesBackAsItWasSubmitted),
-        JournalRule("outstandingChangesComeInTheOrderOfAcceptanceAfterReopening", outstandingChangesComeInTheOrderOfAcceptanceAfterReopening),
-        JournalRule("whatWasInFlightWhenTheProcessDiedIsAnsweredAfterTheStart", whatWasInFlightWhenTheProcessDiedIsAnsweredAfterTheStart),
+        JournalRule(
+            "outstandingChangesComeInTheOrderOfAcceptanceAfterReopening",
+            outstandingChangesComeInTheOrderOfAcceptanceAfterReopening),
+        JournalRule(
+            "whatWasInFlightWhenTheProcessDiedIsAnsweredAfterTheStart",
+            whatWasInFlightWhenTheProcessDiedIsAnsweredAfterTheStart),
         JournalRule("factsAboutAChangeThatIsGoneAreDropped", factsAboutAChangeThatIsGoneAreDropped),
         JournalRule("aLegKeepsItsAttempts", aLegKeepsItsAttempts),
         JournalRule("rowsAreListedNewestFirstAndParkedOnesAlone", rowsAreListedNewestFirstAndParkedOnesAlone),
-        JournalRule("pruningNeverTakesAnOutstandingOrParkedLegNorAnUnansweredWrite", pruningNeverTakesAnOutstandingOrParkedLegNorAnUnansweredWrite),
-        JournalRule("theLongerOfBothRetentionsKeepsTheRowAndTheShorterFreesTheKey", theLongerOfBothRetentionsKeepsTheRowAndTheShorterFreesTheKey),
+        JournalRule(
+            "pruningNeverTakesAnOutstandingOrParkedLegNorAnUnansweredWrite",
+            pruningNeverTakesAnOutstandingOrParkedLegNorAnUnansweredWrite),
+        JournalRule(
+            "theLongerOfBothRetentionsKeepsTheRowAndTheShorterFreesTheKey",
+            theLongerOfBothRetentionsKeepsTheRowAndTheShorterFreesTheKey),
         JournalRule("pruningGoesInStepsAndStartsOver", pruningGoesInStepsAndStartsOver),
     ]
     /// How many rows one `prune` looks at, in every store.

@@ -13,7 +13,8 @@ package enum RevisionRules {
         JournalRule("aRefusedRevisionIsFreeAgain", aRefusedRevisionIsFreeAgain),
         JournalRule("oneStaleItemRefusesTheBatchAndAllOfThemAreNamed", oneStaleItemRefusesTheBatchAndAllOfThemAreNamed),
         JournalRule("aRefusedBatchGivesBackAllItsRevisions", aRefusedBatchGivesBackAllItsRevisions),
-        JournalRule("aRepeatedBatchIsReplayedAndAMixedOneAcceptedAgain", aRepeatedBatchIsReplayedAndAMixedOneAcceptedAgain),
+        JournalRule(
+            "aRepeatedBatchIsReplayedAndAMixedOneAcceptedAgain", aRepeatedBatchIsReplayedAndAMixedOneAcceptedAgain),
         JournalRule("aRecordTwiceInOneBatchMustRise", aRecordTwiceInOneBatchMustRise),
         JournalRule("submissionsOfOneGroupSeeEachOther", submissionsOfOneGroupSeeEachOther),
         JournalRule("theLastOneSurvivesPruningAndReopening", theLastOneSurvivesPruningAndReopening),

@@ -21,11 +21,21 @@ package func answer(_ status: Int = 201, body: String = "ok", servedBy: Side = .
 
 extension JournalUpdate {
     /// The client got 201 from legacy; the leg to new is as given.
-    package static func accepted(_ sequence: Sequence64, new: LegState = .pending, answer: StoredAnswer = answer()) -> Self {
+    package static func accepted(_ sequence: Sequence64, new: LegState = .pending, answer: StoredAnswer = answer())
+        -> Self
+    {
         .answered(
             sequence, servedBy: .legacy,
             legs: Legs(legacy: LegStatus(.applied, attempts: 1, lastStatus: answer.status), new: LegStatus(new)),
             answer: answer, revisionAccepted: true)
+    }
+
+    /// The client got 201 from new, and legacy was not told.
+    package static func acceptedByNew(_ sequence: Sequence64) -> Self {
+        .answered(
+            sequence, servedBy: .new,
+            legs: Legs(legacy: LegStatus(.skipped), new: LegStatus(.applied, attempts: 1, lastStatus: 201)),
+            answer: answer(servedBy: .new), revisionAccepted: true)
     }
 
     /// The authoritative backend refused it with a 4xx.
@@ -62,7 +72,9 @@ extension Admission {
 
 extension JournalStore {
     /// Submits one group and returns what was said, as short texts.
-    package func said(_ submissions: Submission..., updates: [JournalUpdate] = [], now: Int64 = 1_000) throws -> [String] {
+    package func said(_ submissions: Submission..., updates: [JournalUpdate] = [], now: Int64 = 1_000) throws
+        -> [String]
+    {
         try commit(submissions, updates: updates, now: now).admissions.map(\.summary)
     }
 }

@@ -14,11 +14,13 @@ private struct Seeded: RandomNumberGenerator {
 
 private func randomCommand(using random: inout Seeded) -> RolloutCommand {
     let names: [String?] = [nil, nil, "dual-write", "shadow", "canary", "early", "half", "full", "nowhere"]
-    switch Int.random(in: 0..<7, using: &random) {
+    switch Int.random(in: 0..<10, using: &random) {
     case 0, 1: return .promote(to: names.randomElement(using: &random)!, force: Bool.random(using: &random))
     case 2: return .rollback(to: names.randomElement(using: &random)!)
     case 3: return .pause
     case 4: return .resume
+    case 7, 8: return .stopLegacy
+    case 9: return .resumeLegacy(force: Bool.random(using: &random))
     case 5: return .setPercent(hundredths: Int.random(in: -10...10_010, using: &random))
     default: return .setPercent(hundredths: [0, 100, 1000, 5000, 10_000].randomElement(using: &random)!)
     }
@@ -61,6 +63,8 @@ func noSequenceOfCommandsBreaksTheRollout(seed: UInt64) {
 private func expectSound(_ state: RolloutState, _ machine: RolloutMachine, _ when: Comment) {
     #expect((0...10_000).contains(state.percentHundredths), when)
     #expect(state.dualWrite || state.percentHundredths == 0, when)
+    #expect(state.legacyWrites || state.percentHundredths == 10_000, when)
+    #expect(state.legacyWrites || state.condition != .rolledBack, when)
     #expect(state.planName == machine.plan?.name, when)
     guard let plan = machine.plan else {
         #expect(state.stageIndex == nil && state.stageName == nil, when)

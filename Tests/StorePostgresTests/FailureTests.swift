@@ -68,7 +68,9 @@ import Testing
         let store = try database.gateway()
         #expect(try store.said(submission(key: "a")) == ["accepted 1"])
         try database.cutConnections()
-        #expect(failure { () throws(JournalError) in _ = try store.accept([submission(key: "b")], now: 1_100) } == .unreachable)
+        #expect(
+            failure { () throws(JournalError) in _ = try store.accept([submission(key: "b")], now: 1_100) }
+                == .unreachable)
         #expect(try store.said(submission(key: "a"), submission(key: "c")) == ["running", "accepted 2"])
     }
 
@@ -81,7 +83,8 @@ import Testing
         #expect(try reader.outstanding(after: 0, limit: 9).count == 1)
         server.stop()
         for _ in 0..<3 {
-            #expect(failure { () throws(JournalError) in _ = try store.accept([submission()], now: 1_000) } == .unreachable)
+            #expect(
+                failure { () throws(JournalError) in _ = try store.accept([submission()], now: 1_000) } == .unreachable)
             #expect(failure { () throws(JournalError) in _ = try reader.counts() } == .unreachable)
         }
         server.start()
@@ -150,7 +153,9 @@ import Testing
     @Test func connectingIsNotTriedInAHotSpin() throws {
         let connection = PostgresConnection(try PostgresAddress("postgresql://postgres@/x?host=/nowhere/at/all"))
         let begin = monotonicNanoseconds()
-        for _ in 0..<10_000 { #expect(failure { () throws(JournalError) in try connection.script("SELECT 1") } == .unreachable) }
+        for _ in 0..<10_000 {
+            #expect(failure { () throws(JournalError) in try connection.script("SELECT 1") } == .unreachable)
+        }
         // Ten thousand real attempts would take more than a second; a slow machine makes this only larger.
         #expect(connection.attempts <= 1 + (monotonicNanoseconds() - begin) / 200_000_000)
     }

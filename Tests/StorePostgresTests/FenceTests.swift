@@ -47,7 +47,8 @@ import Testing
             let connection = PostgresConnection(address)
             ended.add((try? connection.script("UPDATE gateway SET ended_at = now() WHERE id = \(owner)")) != nil)
         }
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        let waiting =
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         while try database.integer(waiting) == 0 { usleep(1_000) }
         // A heartbeat of the same gateway does not wait for its group; here it would wait for the takeover.
         #expect(ended.all.isEmpty)

@@ -45,7 +45,9 @@ import Testing
         let many = (0..<2_500).map { submission([("n\($0)", nil)], key: "k\($0)") }
         for chunk in stride(from: 0, to: many.count, by: 500) {
             let group = Array(many[chunk..<chunk + 500])
-            #expect(try store.accept(group, now: 1_000).filter { if case .accepted = $0 { true } else { false } }.count == 500)
+            #expect(
+                try store.accept(group, now: 1_000).filter { if case .accepted = $0 { true } else { false } }.count
+                    == 500)
         }
         #expect(try store.counts().outstandingLegacy == many.count)
     }
@@ -90,14 +92,18 @@ import Testing
         let retention = Retention(rollbackWindowMilliseconds: 100, idempotencyMilliseconds: 100)
         var sequence: Sequence64 = 0
         for group in 0..<40 {
-            let writes = (0..<250).map { submission([("n\(group)-\($0)", 1), ("m\(group)-\($0)", 1)], key: "\(group)-\($0)") }
+            let writes = (0..<250).map {
+                submission([("n\(group)-\($0)", 1), ("m\(group)-\($0)", 1)], key: "\(group)-\($0)")
+            }
             #expect(try first.accept(writes, now: 0).count == 250)
             try first.apply((1...250).map { .accepted(sequence + $0, new: .applied) }, now: 0)
             sequence += 250
         }
         _ = try second.said(submission([("open", nil)]), now: 0)
-        try database.connection.script("BEGIN; SELECT pg_advisory_xact_lock(\(PostgresLocks.space), \(PostgresLocks.prune))")
-        #expect(try first.prune(retention, now: 9_000) == PruneResult(deletedChanges: 0, releasedKeys: 0, hasMore: false))
+        try database.connection.script(
+            "BEGIN; SELECT pg_advisory_xact_lock(\(PostgresLocks.space), \(PostgresLocks.prune))")
+        #expect(
+            try first.prune(retention, now: 9_000) == PruneResult(deletedChanges: 0, releasedKeys: 0, hasMore: false))
         try database.connection.script("COMMIT")
         var (deleted, steps) = (0, 0)
         var result = PruneResult(deletedChanges: 0, releasedKeys: 0, hasMore: true)
@@ -108,8 +114,11 @@ import Testing
         }
         #expect(deleted == 10_000 && steps <= 24)
         for table in ["change", "change_body"] { #expect(try database.integer("SELECT count(*) FROM \(table)") == 1) }
-        for table in ["batch_record", "batch_lane"] { #expect(try database.integer("SELECT count(*) FROM \(table)") == 0) }
-        #expect(try database.integer("SELECT count(*) FROM record_revision") == 20_000, "revisions outlive their changes")
+        for table in ["batch_record", "batch_lane"] {
+            #expect(try database.integer("SELECT count(*) FROM \(table)") == 0)
+        }
+        #expect(
+            try database.integer("SELECT count(*) FROM record_revision") == 20_000, "revisions outlive their changes")
     }
 }
 
@@ -122,7 +131,8 @@ import Testing
             (PostgresQueries.outstanding, ["change_outstanding"]), (PostgresQueries.unanswered, ["change_outstanding"]),
             (PostgresQueries.places, ["change_outstanding"]), (page, ["change_outstanding"]),
             (userPage, ["change_outstanding_user"]), (PostgresQueries.parked, ["change_parked"]),
-            (PostgresQueries.foreign, ["change_outstanding_lane", "batch_lane_pkey"]), (PostgresQueries.rows, ["change_pkey"]),
+            (PostgresQueries.foreign, ["change_outstanding_lane", "batch_lane_pkey"]),
+            (PostgresQueries.rows, ["change_pkey"]),
             (PostgresQueries.counts, ["change_outstanding", "change_parked"]),
         ]
         for (statement, indexes) in expected {

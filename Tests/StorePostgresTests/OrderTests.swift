@@ -44,9 +44,10 @@ import Testing
         var open: [Sequence64] = []
         for _ in 0..<60 {
             let writes = (0..<Int.random(in: 1...4, using: &random)).map { _ in
-                submission((0..<Int.random(in: 1...2, using: &random)).map { _ in
-                    ("r\(Int.random(in: 0..<5, using: &random))", nil)
-                })
+                submission(
+                    (0..<Int.random(in: 1...2, using: &random)).map { _ in
+                        ("r\(Int.random(in: 0..<5, using: &random))", nil)
+                    })
             }
             open.shuffle(using: &random)
             let settling = Array(open.prefix(Int.random(in: 0...3, using: &random)))
@@ -76,7 +77,8 @@ import Testing
             let (address, membership) = (database.address, try database.join())
             return Thread(name: "gateway \(index)") {
                 do {
-                    try Self.write(try PostgresStore(address, membership: membership), log, seed: 3 * seed + UInt64(index))
+                    try Self.write(
+                        try PostgresStore(address, membership: membership), log, seed: 3 * seed + UInt64(index))
                 } catch {
                     failures.add("\(error)")
                 }

@@ -85,7 +85,8 @@ import Testing
 
     @Test func outstandingChangesOfTheOtherInTheSameLaneComeWithAnAcceptedOne() throws {
         _ = try first.said(
-            submission([("a", nil)]), submission([("b", nil), ("c", nil), ("d", nil)]), submission(user: "bert", [("a", nil)]),
+            submission([("a", nil)]), submission([("b", nil), ("c", nil), ("d", nil)]),
+            submission(user: "bert", [("a", nil)]),
             submission([("e", nil)]), submission([]))
         try first.apply([.accepted(1), .accepted(4, new: .applied)], now: 1_100)
         func foreign(_ writes: Submission...) throws -> [Sequence64] {

@@ -79,6 +79,18 @@ import Testing
         #expect(readFile(directory.path + "/journal.sqlite") == before)
     }
 
+    @Test func aJournalOfTheFirstSchemaIsTakenOverWithWhatIsOutstanding() throws {
+        do { #expect(try SQLiteStore(directory: directory.path).said(submission(), submission()).count == 2) }
+        try execute(
+            """
+            DROP INDEX change_outstanding;
+            CREATE INDEX change_outstanding ON change (sequence) WHERE \(Schema.outstanding);
+            PRAGMA user_version = 1
+            """)
+        let store = try SQLiteStore(directory: directory.path)
+        #expect(try store.outstandingPlaces(after: 0, limit: 9).map(\.sequence) == [1, 2])
+    }
+
     @Test func aLaterSchemaIsRefusedAndLeftAsItIs() throws {
         do { _ = try SQLiteStore(directory: directory.path) }
         try execute("PRAGMA user_version = 999")

@@ -148,6 +148,23 @@ final class Collector<Item: Sendable>: Sendable {
         #expect(try SQLiteStore(directory: directory.path).counts().lastSequence == 0)
     }
 
+    @Test func aPageOfOutstandingLegsShowsWhatWasPostedBefore() throws {
+        let journal = try ThreadedJournal(sqlite: directory.path)
+        journal.start { _ in }
+        let said = Collector<String>()
+        for _ in 1...20 { journal.submit(submission()) { said.add($0.summary) } }
+        #expect(said.wait(for: 20).count == 20)
+        for sequence in Sequence64(1)...20 {
+            journal.post(.leg(sequence, .new, LegStatus(.applied)))
+            let found = Collector<[Sequence64]>()
+            journal.outstanding(OutstandingQuery(side: .new, limit: 30)) {
+                found.add((try? $0.get().map(\.sequence)) ?? [-1])
+            }
+            #expect(found.wait(for: 1) == [Array((sequence + 1)..<21)])
+        }
+        journal.close()
+    }
+
     @Test func afterAReopenOnlyWhatIsOutstandingComesBack() async throws {
         try updatesAloneBecomeDurableByThemselvesAndCloseKeepsTheLast()
         let journal = try ThreadedJournal(sqlite: directory.path)

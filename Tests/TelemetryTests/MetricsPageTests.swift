@@ -31,6 +31,8 @@ private let atZero: [(String, [(String, [String])])] = [
     ("cutover_rollbacks_total", [("trigger", ["operator", "gate"])]),
     ("cutover_shadow_reads_total", [("result", ["match", "mismatch", "transient", "dropped", "error", "skipped"])]),
     ("cutover_journal_pending", [backends]), ("cutover_journal_oldest_pending_seconds", [backends]),
+    ("cutover_journal_deferred", [backends]), ("cutover_journal_catchup_legs_per_second", [backends]),
+    ("cutover_journal_catchup_seconds", [backends]),
     ("cutover_journal_parked", []), ("cutover_rollout_percent", []), ("cutover_stale_reads_total", []),
     (
         "cutover_requests_total",
@@ -137,6 +139,9 @@ private let atZero: [(String, [(String, [String])])] = [
     var gauges = ControlGauges()
     gauges.journalPending.new = 7
     gauges.journalOldestPendingSeconds.new = 1.5
+    gauges.journalDeferred.new = 4
+    gauges.journalCatchUp.new = CatchUp(legsPerSecond: 2.5, secondsLeft: nil)
+    gauges.journalCatchUp.legacy = CatchUp(legsPerSecond: 3, secondsLeft: 9)
     gauges.rolloutPercent = 12.5
     gauges.thresholds = [.writeP95: 0.3]
     let told = page(figures: figures, gauges: gauges)
@@ -146,6 +151,10 @@ private let atZero: [(String, [(String, [String])])] = [
     #expect(told.value("cutover_fallback_ratio") == 0)
     #expect(told.value("cutover_journal_pending", ["backend": "new"]) == 7)
     #expect(told.value("cutover_journal_oldest_pending_seconds", ["backend": "new"]) == 1.5)
+    #expect(told.value("cutover_journal_deferred", ["backend": "new"]) == 4)
+    #expect(told.value("cutover_journal_catchup_legs_per_second", ["backend": "new"]) == 2.5)
+    #expect(told.value("cutover_journal_catchup_seconds", ["backend": "new"])?.isNaN == true)
+    #expect(told.value("cutover_journal_catchup_seconds", ["backend": "legacy"]) == 9)
     #expect(told.value("cutover_rollout_percent") == 12.5)
     #expect(told.value("cutover_gate_threshold", ["gate": "write_p95"]) == 0.3)
     #expect(told.value("cutover_gate_threshold", ["gate": "journal_lag"])?.isNaN == true)

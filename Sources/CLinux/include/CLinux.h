@@ -34,8 +34,12 @@ static inline int clinux_epoll_remove(int ep, int fd) {
     struct epoll_event ev = {0};
     return (int)clinux_result(epoll_ctl(ep, EPOLL_CTL_DEL, fd, &ev));
 }
+// A process that was stopped and goes on finds its wait interrupted (signal(7)). What has arrived meanwhile is looked at
+// first: else every deadline that has passed would count as a time-out, although the answers are there.
 static inline int clinux_epoll_wait(int ep, struct epoll_event *ev, int n, int ms) {
-    return (int)clinux_result(epoll_wait(ep, ev, n, ms));
+    int count = epoll_wait(ep, ev, n, ms);
+    if (count < 0 && errno == EINTR) count = epoll_wait(ep, ev, n, 0);
+    return (int)clinux_result(count);
 }
 // struct epoll_event is packed on x86-64 and has a union: read it here.
 static inline uint32_t clinux_event_mask(const struct epoll_event *ev, int i) { return ev[i].events; }
@@ -124,6 +128,12 @@ static inline int64_t clinux_wall_milliseconds(void) {
     clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
+
+// Time as a test plays it, for the calling thread only: other tests of the process go on with the real clock. Debug builds only.
+// A monotonic time of 0 says that nothing is played.
+void clinux_play_clock(uint64_t monotonic_nanoseconds, int64_t wall_milliseconds);
+uint64_t clinux_played_monotonic_nanoseconds(void);
+int64_t clinux_played_wall_milliseconds(void);
 
 static inline int clinux_errno(void) { return errno; }
 static inline int clinux_own_usage(struct rusage *usage) { return getrusage(RUSAGE_SELF, usage); }

@@ -14,7 +14,6 @@ enum UnsupportedFeatures {
             if backend.scheme == "https" { refused.append(("backends.\(name).url", "an https backend")) }
             if backend.tls != nil { refused.append(("backends.\(name).tls", "TLS towards a backend")) }
         }
-        if case .postgresql = settings.store { refused.append(("store", "a PostgreSQL store")) }
         return refused
     }
 

@@ -37,7 +37,10 @@ enum Schema {
         path: "limits", keys: ["target", "header_line", "headers", "header_lines", "connections"])
     static let route = Section(
         path: "routes[]",
-        keys: ["match", "kind", "user", "items", "record", "revision", "idempotency_key", "conditionals"])
+        keys: [
+            "match", "kind", "user", "items", "record", "revision", "idempotency_key",
+            "require_idempotency_key", "conditionals", "read",
+        ])
     static let shadow = Section(
         path: "shadow",
         keys: [

@@ -35,7 +35,10 @@ extension SettingsDecoder {
         section.set(&record, "record", Value.pointer)
         section.set(&revision, "revision", Value.pointer)
         section.set(&idempotencyKey, "idempotency_key", Value.pointer)
+        let read = section.value("read", Value.readTemplate)
         let conditionals = section.value("conditionals", Value.word(["keep"]))
+        var requiresKey = false
+        section.set(&requiresKey, "require_idempotency_key", Value.boolean)
         guard let pattern else { return nil }
         guard let kind = kind ?? defaultKind(pattern, section) else { return nil }
         var route = Route(pattern: pattern, kind: kind)
@@ -44,7 +47,9 @@ extension SettingsDecoder {
         route.record = record
         route.revision = revision
         route.idempotencyKey = idempotencyKey
+        route.requiresIdempotencyKey = requiresKey
         route.keepsConditionals = conditionals != nil
+        route.read = read
         check(route, section)
         return route
     }
@@ -62,7 +67,7 @@ extension SettingsDecoder {
     private func check(_ route: Route, _ section: Section) {
         if route.kind != .write {
             // A key that does nothing would be a promise that nobody keeps.
-            for key in section.given(Self.pointerKeys + ["conditionals"]) {
+            for key in section.given(Self.pointerKeys + ["conditionals", "read", "require_idempotency_key"]) {
                 diagnostics.error(
                     section.path(key), value: diagnostics.text(section.path(key)),
                     "only a write has this, the route's kind is \(route.kind.rawValue):")
@@ -79,10 +84,28 @@ extension SettingsDecoder {
             diagnostics.error(
                 section.path("record"), "missing: the items of a batch need their record", accepted: "a JSON pointer")
         }
+        check(read: route, section)
         let namesRecord = route.pattern.path.segments.contains { $0 == .variable("record") }
         if route.revision != nil, !section.has("record"), !namesRecord, route.items == nil {
             diagnostics.error(
                 section.path("revision"), value: route.revision, "no record for the revision",
+                accepted: "record: POINTER, or {record} in match")
+        }
+    }
+
+    /// A template without the record would compare one page for all of them; one with it needs a record to put in.
+    private func check(read route: Route, _ section: Section) {
+        guard let read = route.read else { return }
+        let namesRecord =
+            section.has("record") || route.pattern.path.segments.contains { $0 == .variable("record") }
+        if namesRecord && !read.namesRecord {
+            diagnostics.error(
+                section.path("read"), value: read.text, "no {record}, though the route names one, in",
+                accepted: "/path with {record}, such as /records/{record}")
+        }
+        if !namesRecord && read.namesRecord {
+            diagnostics.error(
+                section.path("read"), value: read.text, "the route names no record for the {record} of",
                 accepted: "record: POINTER, or {record} in match")
         }
     }

@@ -73,6 +73,16 @@ extension Value {
         return pattern
     }
 
+    /// Where a record is read: a target with `{record}` and `{user}`.
+    static func readTemplate(_ text: String) throws(ValueProblem) -> ReadTemplate {
+        guard let template = ReadTemplate(text) else {
+            throw ValueProblem(
+                "not a target to read", accepted: "/path with {record} and {user}, such as /records/{record}",
+                suggestion: text.hasPrefix("/") ? nil : ReadTemplate("/" + text)?.text)
+        }
+        return template
+    }
+
     /// A path that holds the user's id.
     static func userPath(_ text: String) throws(ValueProblem) -> PathPattern {
         let accepted = "/path with {user_id} for the user, such as /users/{user_id}/**"

@@ -84,3 +84,6 @@ extension StringProtocol {
         return String(text)
     }
 }
+
+/// A duration as the configuration writes them, `24h`, in milliseconds; nil for anything else.
+package func durationMilliseconds(_ text: String) -> Int64? { try? Value.duration(text) }

@@ -13,7 +13,8 @@ extension AdminAPI {
             let origin = try origin(request, body)
             let command = try await command(action, body)
             let findings = await gateFindings()
-            return answer(await controller.apply(command, gates: findings, origin), origin)
+            let obstacles = await obstacles(to: command)
+            return answer(await controller.apply(command, gates: findings, obstacles: obstacles, origin), origin)
         } catch {
             return problem(400, error.text)
         }
@@ -33,6 +34,8 @@ extension AdminAPI {
         case "rollback": return .rollback(to: body.to)
         case "pause": return .pause
         case "resume": return .resume
+        case "stop-legacy": return .stopLegacy
+        case "resume-legacy": return .resumeLegacy(force: body.force ?? false)
         default:
             guard let percent = body.percent else {
                 throw BadCall(text: "percent: missing; accepted: {\"percent\": 12.5}")
@@ -41,6 +44,17 @@ extension AdminAPI {
                 throw BadCall(text: "percent: \(percent) is not 0 to 100 with at most two decimals")
             }
             return .setPercent(hundredths: hundredths)
+        }
+    }
+
+    /// What in the world outside speaks against a command.
+    private func obstacles(to command: RolloutCommand) async -> [String] {
+        switch command {
+        case .promote(let name, _):
+            guard await controller.promotesToLastStage(name) else { return [] }
+            return await wayBackObstacles(await controller.picture.settings)
+        case .resumeLegacy: return await resumeObstacles()
+        case .rollback, .pause, .resume, .setPercent, .stopLegacy: return []
         }
     }
 
@@ -132,6 +146,7 @@ extension AdminAPI {
         }
         if !reasons.isEmpty { return problem(409, "nothing was replayed", reasons: reasons) }
         if !origin.isDryRun, !changes.isEmpty {
+            if let refusal = await claim(changes.map(\.0.sequence)) { return refusal }
             for (change, sides) in changes { for side in sides { dataPlane.replay(change, side) } }
             _ = journal.flush(timeoutMilliseconds: 2000)
             await controller.note(
@@ -145,6 +160,22 @@ extension AdminAPI {
                 ("replayed", .number(String(changes.count))),
                 ("seqs", .array(changes.map { .number(String($0.0.sequence)) })),
             ]))
+    }
+
+    /// In a shared store a change belongs to the gateway that accepted it, and only that one may send its legs.
+    private func claim(_ sequences: [Sequence64]) async -> ServiceResponse? {
+        let claimed: [Sequence64]
+        do throws(JournalError) {
+            claimed = try await journal.write { store throws(JournalError) in try store.claim(sequences) }
+        } catch {
+            return problem(503, "nothing was replayed: \(error.message)")
+        }
+        let others = Set(sequences).subtracting(claimed).sorted()
+        guard !others.isEmpty else { return nil }
+        return problem(
+            409, "nothing was replayed",
+            reasons: others.map { "change \($0) has another leg under way at another gateway; try again when it holds" }
+        )
     }
 
     // MARK: Configuration

@@ -11,7 +11,10 @@ extension AdminAPI {
     // MARK: Status
 
     func status() async -> ServiceResponse {
+        await controller.lookForCatchUp(now: clinux_wall_milliseconds())
         let picture = await controller.picture
+        let caughtUp = await controller.caughtUp
+        let keepEnds = await controller.keepEndsMilliseconds
         let (figures, totals) = board.figures()
         let lag = oldestPendingSeconds()
         let gates = readGates(figures, plan: picture.settings.plan, lagSeconds: max(lag.legacy, lag.new))
@@ -21,7 +24,7 @@ extension AdminAPI {
             new: dataPlane.shared.coordinator.backlog(.new).count)
         return json(
             .object([
-                ("rollout", rolloutJSON(picture.state)),
+                ("rollout", rolloutJSON(picture.state, keepEndsMilliseconds: keepEnds)),
                 ("metrics", .object(figuresJSON(figures, gates))),
                 ("shadow", shadowJSON(totals)),
                 (
@@ -36,6 +39,16 @@ extension AdminAPI {
                             .object([("legacy", number(lag.legacy)), ("new", number(lag.new))])
                         ),
                         ("parked", .number(String(parked))),
+                        // What legacy lacks because it was not written, and has not been put back yet.
+                        (
+                            "missing",
+                            .object([("legacy", .number("\(dataPlane.shared.coordinator.legacyGate.missing)"))])
+                        ),
+                        // After a rollback: when legacy had everything, and how many legs that took.
+                        ("caught_up_at", .object([("legacy", instant(caughtUp.atMilliseconds))])),
+                        ("caught_up_legs", .object([("legacy", .number("\(caughtUp.legs)"))])),
+                        ("catching_up", .object([("legacy", .bool(caughtUp.isAwaited))])),
+                        ("catch_up", catchUpJSON()),
                     ])
                 ),
                 ("store", storeJSON()),
@@ -57,6 +70,21 @@ extension AdminAPI {
             ("members", .number(String(state.members))),
             ("may_deliver", .bool(dataPlane.shared.coordinator.standing.mayDeliver)),
         ])
+    }
+
+    /// By backend: legs settled per second, and the seconds until none is outstanding; null while they do not become fewer.
+    private func catchUpJSON() -> JSONValue {
+        let catchUp = board.catchUp()
+        return .object(
+            Backend.allCases.map { backend in
+                (
+                    backend.label,
+                    .object([
+                        ("rate", number(catchUp[backend].legsPerSecond)),
+                        ("seconds", number(catchUp[backend].secondsLeft)),
+                    ])
+                )
+            })
     }
 
     private func figuresJSON(_ figures: FourFigures, _ gates: [GateReading]) -> [(String, JSONValue)] {
@@ -91,6 +119,10 @@ extension AdminAPI {
         }
     }
 
+    private func instant(_ milliseconds: Int64?) -> JSONValue {
+        milliseconds.map { .string(Instant(milliseconds: $0).text) } ?? .null
+    }
+
     private func shadowJSON(_ totals: MetricsSnapshot) -> JSONValue {
         .object([
             ("compared", .number(String(totals.compared))),
@@ -117,7 +149,10 @@ extension AdminAPI {
 
     func rollout() async -> ServiceResponse {
         let picture = await controller.picture
-        guard case .object(var members) = rolloutJSON(picture.state) else { return problem(503, "no state") }
+        let keepEnds = await controller.keepEndsMilliseconds
+        guard case .object(var members) = rolloutJSON(picture.state, keepEndsMilliseconds: keepEnds) else {
+            return problem(503, "no state")
+        }
         let stages = (picture.settings.plan?.stages ?? []).map { stage in
             JSONValue.object([
                 ("name", .string(stage.name)), ("percent", .number(Percent.text(hundredths: stage.percentHundredths))),
@@ -276,7 +311,13 @@ extension AdminAPI {
             legacy: UInt64(dataPlane.shared.coordinator.backlog(.legacy).count),
             new: UInt64(dataPlane.shared.coordinator.backlog(.new).count))
         gauges.journalOldestPendingSeconds = lag
+        gauges.journalDeferred = ByBackend(
+            legacy: UInt64(dataPlane.shared.coordinator.deferred(.legacy)),
+            new: UInt64(dataPlane.shared.coordinator.deferred(.new)))
+        gauges.journalCatchUp = board.catchUp()
         gauges.journalParked = UInt64(parked)
+        gauges.legacyWritten = picture.state.legacyWrites
+        gauges.legacyMissing = UInt64(dataPlane.shared.coordinator.legacyGate.missing)
         gauges.journalQueue = UInt64(journalFigures.queueDepth)
         gauges.journalWritable = health.isWritable.load(ordering: .relaxed)
         gauges.rolloutPercent = Double(picture.state.percentHundredths) / 100

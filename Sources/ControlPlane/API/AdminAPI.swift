@@ -22,13 +22,15 @@ final class AdminAPI: Sendable {
     let health: JournalHealth
     let board: FigureBoard
     let tokens: AdminTokens
+    let reverseSync: ReverseSync
+    let wayBack: WayBack
     /// Validates and takes over the configuration file anew.
     let reload: @Sendable (ChangeOrigin) async -> ReloadOutcome
     let isReady: @Sendable () -> Bool
 
     init(
         controller: RolloutController, dataPlane: DataPlane, storage: Storage, health: JournalHealth,
-        board: FigureBoard, tokens: AdminTokens,
+        board: FigureBoard, tokens: AdminTokens, reverseSync: ReverseSync, wayBack: WayBack = .real,
         reload: @escaping @Sendable (ChangeOrigin) async -> ReloadOutcome, isReady: @escaping @Sendable () -> Bool
     ) {
         self.controller = controller
@@ -37,6 +39,8 @@ final class AdminAPI: Sendable {
         self.health = health
         self.board = board
         self.tokens = tokens
+        self.reverseSync = reverseSync
+        self.wayBack = wayBack
         self.reload = reload
         self.isReady = isReady
     }
@@ -74,8 +78,12 @@ final class AdminAPI: Sendable {
         case (3, "users") where parts[2] == "pin":
             guard request.method == "PUT" || request.method == "DELETE" else { return notAllowed("PUT, DELETE") }
             return await pin(request, parts[1])
+        case (1, "reverse-sync"):
+            if isRead { return reverseSyncReport() }
+            return request.method == "POST" ? await startReverseSync(request) : notAllowed("GET, POST")
         case (2, "rollout"):
-            guard ["promote", "rollback", "pause", "resume", "percent"].contains(parts[1]) else { break }
+            let commands = ["promote", "rollback", "pause", "resume", "percent", "stop-legacy", "resume-legacy"]
+            guard commands.contains(parts[1]) else { break }
             return request.method == "POST" ? await changeRollout(request, parts[1]) : notAllowed("POST")
         case (2, "journal") where parts[1] == "replay":
             return request.method == "POST" ? await replay(request) : notAllowed("POST")
@@ -176,13 +184,17 @@ struct ChangeBody: Decodable {
     var side: String?
     var seqs: [Int64]?
     var allParked: Bool?
+    var since: String?
+    var includeParked: Bool?
+    var verify: Bool?
 
     init() {}
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
-        case to, force, reason, percent, side, seqs
+        case to, force, reason, percent, side, seqs, since, verify
         case dryRun = "dry_run"
         case allParked = "all_parked"
+        case includeParked = "include_parked"
     }
 
     /// Reads a request's body; an empty one is an empty object.

@@ -9,7 +9,10 @@ extension AdminAPI {
 
 /// One operation of the API: path, method, what it does, and whether it changes something.
 private let operations: [(path: String, method: String, summary: String)] = [
-    ("/status", "get", "Where the rollout is, the four figures, shadow reads, journal and backends"),
+    (
+        "/status", "get",
+        "Where the rollout is, the four figures, shadow reads, journal with its catch-up by backend, and backends"
+    ),
     ("/rollout", "get", "The rollout's state and stages"),
     ("/mismatches", "get", "Reads that differed between the backends, newest first"),
     ("/journal", "get", "Writes and what became of each leg, newest first"),
@@ -22,6 +25,10 @@ private let operations: [(path: String, method: String, summary: String)] = [
     ("/rollout/pause", "post", "Hold the rollout"),
     ("/rollout/resume", "post", "Let a paused rollout go on"),
     ("/rollout/percent", "post", "Set the percent directly"),
+    ("/rollout/stop-legacy", "post", "Stop writing legacy, in the last stage at 100 percent"),
+    ("/rollout/resume-legacy", "post", "Write legacy again"),
+    ("/reverse-sync", "get", "How far the present reverse sync is, or how the last one ended"),
+    ("/reverse-sync", "post", "Bring legacy what it lacks, in order, and compare the backends"),
     ("/journal/replay", "post", "Send parked legs again"),
     ("/reload", "post", "Validate the configuration and take it over"),
 ]

@@ -1,5 +1,6 @@
 import ControlPlane
 import FoundationEssentials
+import HTTPClient
 
 /// Talks to the admin API (contract §9). Every failure leaves it as one sentence that says what to do.
 struct ControlClient: Sendable {

@@ -1,5 +1,6 @@
 import Comparison
 import ContentCoding
+import HTTPClient
 
 /// Something to hash or compare: the content of a file, or the answer of a URL with its content codings taken off.
 struct Document: Sendable {

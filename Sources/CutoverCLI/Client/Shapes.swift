@@ -12,14 +12,30 @@ struct StatusReport: Decodable {
         var transient: Int?
         var dropped: Int?
     }
+    struct CatchUp: Decodable {
+        var rate: Double?
+        var seconds: Double?
+    }
     struct Journal: Decodable {
+        var catchUp: [String: CatchUp]?
         var pending: [String: Int]?
         var oldestPendingSeconds: [String: Double]?
         var parked: Int?
+        /// What legacy lacks because it was not written, and has not been put back yet.
+        var missing: [String: Int]?
+        /// After a rollback: when the backend had everything.
+        var caughtUpAt: [String: String?]?
+        var caughtUpLegs: [String: Int]?
+        /// After a rollback: the backend does not have everything yet.
+        var catchingUp: [String: Bool]?
 
         private enum CodingKeys: String, CodingKey {
-            case pending, parked
+            case pending, parked, missing
+            case catchUp = "catch_up"
             case oldestPendingSeconds = "oldest_pending_seconds"
+            case caughtUpAt = "caught_up_at"
+            case caughtUpLegs = "caught_up_legs"
+            case catchingUp = "catching_up"
         }
     }
     struct Backend: Decodable {
@@ -42,9 +58,15 @@ struct RolloutReport: Decodable {
     var state: String?
     var since: String?
     var generation: Int?
+    var legacyWrites: Bool?
+    var legacyUnwrittenSince: String?
+    var keepEndsAt: String?
 
     private enum CodingKeys: String, CodingKey {
         case plan, stage, percent, state, since, generation
+        case legacyWrites = "legacy_writes"
+        case legacyUnwrittenSince = "legacy_unwritten_since"
+        case keepEndsAt = "keep_ends_at"
         case shadowPercent = "shadow_percent"
         case dualWrite = "dual_write"
     }

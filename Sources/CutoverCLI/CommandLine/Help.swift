@@ -72,7 +72,11 @@ enum CommandGroup: CaseIterable {
     var names: [String] {
         switch self {
         case .gateway: ["serve", "check", "demo"]
-        case .rollout: ["promote", "rollback", "pause", "resume", "set-percent", "pin", "unpin"]
+        case .rollout:
+            [
+                "promote", "rollback", "pause", "resume", "set-percent", "pin", "unpin", "stop-legacy", "resume-legacy",
+                "reverse-sync",
+            ]
         case .watching: ["status", "explain", "mismatches", "journal", "journal replay", "events"]
         case .local: ["hash", "compare", "bucket", "version"]
         }

@@ -41,7 +41,7 @@ func selectCommand(_ arguments: [String], from commands: [Command]) throws(Usage
 }
 
 /// Commands that a later version brings: known, so that nobody takes them for a slip of the finger, and not listed.
-private let laterCommands: Set<String> = ["reverse-sync", "backfill", "verify", "backup", "restore"]
+private let laterCommands: Set<String> = ["backfill", "verify", "backup", "restore"]
 
 /// The command named by the first two words, else by the first.
 private func findCommand(

@@ -2,7 +2,8 @@ import ControlPlane
 
 /// Every command, in the order of the overview.
 let allCommands: [Command] =
-    [serveCommand, checkCommand, demoCommand] + rolloutCommands + watchingCommands + journalCommands + contentCommands
+    [serveCommand, checkCommand, demoCommand] + rolloutCommands + legacyCommands + watchingCommands + journalCommands
+    + contentCommands
     + [bucketCommand, versionCommand]
 
 let serveCommand = Command(

@@ -5,14 +5,17 @@ let rolloutCommands: [Command] = [
     promoteCommand, rollbackCommand, pauseCommand, resumeCommand, setPercentCommand, pinCommand, unpinCommand,
 ]
 
-private let dryRunFlag = Flag.toggle("dry-run", "Say what would change, and change nothing")
+let dryRunFlag = Flag.toggle("dry-run", "Say what would change, and change nothing")
 
 private let promoteCommand = Command(
     "promote", "Go to the plan's next stage, or to a named one",
-    details: "Refused while a gate says fail, unless --force; `insufficient` and `warming_up` are warnings.",
+    details: """
+        Refused while a gate says fail, and into the last stage while the way back to legacy does not work, unless --force; \
+        `insufficient` and `warming_up` are warnings.
+        """,
     flags: [
         .value("to", "STAGE", "A stage by name, instead of the next one"), dryRunFlag,
-        .toggle("force", "Go although a gate says fail"),
+        .toggle("force", "Go although a gate says fail or the way back does not work"),
     ] + ControlClient.changeFlags + ControlClient.flags,
     example: """
         $ cutover promote --reason "canary quiet since noon"
@@ -24,19 +27,6 @@ private let promoteCommand = Command(
         if let stage = invocation.value("to") { body.append(("to", .string(stage))) }
         if invocation.isSet("force") { body.append(("force", true)) }
         return try change(invocation, "POST", "rollout/promote", body)
-    })
-
-private let rollbackCommand = Command(
-    "rollback", "Send everybody back to legacy, or go to a named stage",
-    details: "Accepted in every state. Without --to: the first stage of percent 0 that still writes to both backends.",
-    flags: [.value("to", "STAGE", "A stage by name"), dryRunFlag] + ControlClient.changeFlags + ControlClient.flags,
-    example: """
-        $ cutover rollback --reason "support sees missing notes"
-        percent 10 → 0, stage early → dual-write, state running → rolled_back, shadow percent 100 → 0
-        """,
-    run: { invocation in
-        let stage = invocation.value("to").map { [("to", JSONValue.string($0))] } ?? []
-        return try change(invocation, "POST", "rollout/rollback", stage)
     })
 
 private let pauseCommand = Command(
@@ -115,22 +105,34 @@ func userOperand(_ invocation: Invocation) throws -> String {
 }
 
 /// Sends a change with the flags that all changes share, and prints what came of it.
-private func change(
+func change(
     _ invocation: Invocation, _ method: String, _ path: String, _ members: [(String, JSONValue)], subject: String? = nil
 ) throws -> Int32 {
-    let isDryRun = invocation.isSet("dry-run")
-    var body = members
-    if isDryRun { body.append(("dry_run", true)) }
-    if let reason = invocation.value("reason") { body.append(("reason", .string(reason))) }
-    let answer = try ControlClient(invocation).change(method, path, body)
+    let answer = try sendChange(invocation, ControlClient(invocation), method, path, members)
     if invocation.wantsJSON {
         invocation.console.print(answer.text)
-        return ExitStatus.done
-    }
-    // A change that was made is reported as made, whatever its answer looks like.
-    let report = answer.bytes.isEmpty ? ChangeReport() : (try? answer.decode(ChangeReport.self)) ?? ChangeReport()
-    for line in changeLines(report, isDryRun: isDryRun, subject: subject.map(printable)) {
-        invocation.console.print(line)
+    } else {
+        printChange(answer, invocation, subject: subject)
     }
     return ExitStatus.done
+}
+
+/// Sends a change with the flags that all changes share.
+func sendChange(
+    _ invocation: Invocation, _ client: ControlClient, _ method: String, _ path: String,
+    _ members: [(String, JSONValue)]
+) throws -> APIAnswer {
+    var body = members
+    if invocation.isSet("dry-run") { body.append(("dry_run", true)) }
+    if let reason = invocation.value("reason") { body.append(("reason", .string(reason))) }
+    return try client.change(method, path, body)
+}
+
+/// Prints what was and what is.
+func printChange(_ answer: APIAnswer, _ invocation: Invocation, subject: String? = nil) {
+    // A change that was made is reported as made, whatever its answer looks like.
+    let report = answer.bytes.isEmpty ? ChangeReport() : (try? answer.decode(ChangeReport.self)) ?? ChangeReport()
+    for line in changeLines(report, isDryRun: invocation.isSet("dry-run"), subject: subject.map(printable)) {
+        invocation.console.print(line)
+    }
 }

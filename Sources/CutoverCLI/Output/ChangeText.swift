@@ -5,7 +5,9 @@ enum ChangeText {
     /// These come first, and in this order; the rest follows by name.
     private static let order = ["percent", "stage", "state", "pin", "side", "shadow_percent", "dual_write"]
     /// These differ after every change and tell nobody anything.
-    private static let silent: Set<String> = ["generation", "since", "plan", "at"]
+    private static let silent: Set<String> = [
+        "generation", "since", "plan", "at", "legacy_unwritten_since", "keep_ends_at",
+    ]
 
     /// nil when nothing changed that is worth a word.
     static func describe(before: JSONValue?, after: JSONValue?) -> String? {

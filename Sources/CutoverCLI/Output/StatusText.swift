@@ -45,13 +45,37 @@ struct StatusText {
             stage += ", since \(since.shown(now: now))"
             if now > since.seconds { stage += " (\(durationText(Double(now - since.seconds))))" }
         }
-        let writes = (rollout?.dualWrite ?? true) ? "to both backends" : "to the user's side only"
         return [
             label("stage") + stage,
             label("percent") + bar(percent) + " \(percentText(percent)) % of users on new",
-            label("writes") + writes,
+            label("writes") + writesText,
             label("shadow") + shadowText,
-        ]
+        ] + catchUpLines
+    }
+
+    private var writesText: String {
+        let rollout = report.rollout
+        func shown(_ instant: String?) -> String? { instant.flatMap { Instant($0) }?.shown(now: now) }
+        if rollout?.legacyWrites == false {
+            let since = shown(rollout?.legacyUnwrittenSince).map { " since \($0)" } ?? ""
+            return console.coloured("to new only: legacy is not written\(since)", .yellow)
+        }
+        let end = shown(rollout?.keepEndsAt).map { ", legacy until \($0)" } ?? ""
+        return (rollout?.dualWrite ?? true) ? "to both backends" + end : "to the user's side only"
+    }
+
+    /// After a rollback, and while legacy is given what it lacks.
+    private var catchUpLines: [String] {
+        if let missing = report.journal?.missing?["legacy"], missing > 0 {
+            return [
+                label("legacy")
+                    + console.coloured("lacks \(changesText(missing)): cutover reverse-sync follows", .yellow)
+            ]
+        }
+        if let at = (report.journal?.caughtUpAt?["legacy"] ?? nil).flatMap({ Instant($0) }) {
+            return [label("legacy") + "is caught up since \(at.shown(now: now))"]
+        }
+        return []
     }
 
     private var shadowText: String {
@@ -131,6 +155,15 @@ struct StatusText {
                 Cell(pending == 0 ? noValue : oldest.map(durationText) ?? noValue),
             ])
         }
-        return table.lines(console)
+        return table.lines(console) + ["legacy", "new"].compactMap(catchUpLine)
+    }
+
+    /// Said only where something is outstanding.
+    private func catchUpLine(_ side: String) -> String? {
+        guard let pending = report.journal?.pending?[side], pending > 0, let catchUp = report.journal?.catchUp?[side]
+        else { return nil }
+        let rate = catchUp.rate.map { "\(grouped(Int($0.rounded()))) writes a second" } ?? noValue
+        let rest = catchUp.seconds.map { "done in about \(durationText($0))" } ?? "not becoming fewer"
+        return "\(side) catches up: \(rate), \(rest)"
     }
 }

@@ -171,19 +171,29 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     package func run() {
         thread = pthread_self()
         let executor = asUnownedTaskExecutor()
-        let capacity: Int32 = 256
-        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: Int(capacity))
+        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: Int(EventLoop.eventsPerTurn))
         defer { events.deallocate() }
-        while !stopping {
-            while let job = jobs.popFirst() { job.runSynchronously(on: executor) }
-            if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
-            let count = clinux_epoll_wait(epoll, events, capacity, timeout())
-            if !yielded.isEmpty { resumeYielded() }
-            now = clinux_monotonic_nanoseconds() / 1_000_000
-            for i in 0..<max(0, count) { dispatch(clinux_event_tag(events, i), clinux_event_mask(events, i)) }
-            runTimers()
-        }
+        while !stopping { _ = turn(executor, events, mayWait: true) }
         thread = nil
+    }
+
+    /// What one look at the sockets takes at most; the rest comes with the next one.
+    private static let eventsPerTurn: Int32 = 256
+
+    /// All that is ready now: tasks, one look at the sockets, timers.
+    /// - Returns: how many sockets had something to say.
+    @inline(__always)
+    private func turn(
+        _ executor: UnownedTaskExecutor, _ events: UnsafeMutablePointer<epoll_event>, mayWait: Bool
+    ) -> Int32 {
+        while let job = jobs.popFirst() { job.runSynchronously(on: executor) }
+        if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
+        let count = clinux_epoll_wait(epoll, events, EventLoop.eventsPerTurn, mayWait ? timeout() : 0)
+        if !yielded.isEmpty { resumeYielded() }
+        now = clinux_monotonic_nanoseconds() / 1_000_000
+        for i in 0..<max(0, count) { dispatch(clinux_event_tag(events, i), clinux_event_mask(events, i)) }
+        runTimers()
+        return count
     }
 
     private func resumeYielded() {
@@ -226,3 +236,34 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 }
+
+#if DEBUG
+    // For tests that play the loop: no thread of its own, and time does not pass by itself.
+    extension EventLoop {
+        /// Takes the calling thread for the loop's own.
+        func adoptThread() { thread = pthread_self() }
+
+        /// One turn that waits for nothing.
+        /// - Returns: whether there was, or is, anything to do without waiting.
+        func turnWithoutWaiting() -> Bool {
+            let hadWork = jobs.count > 0 || !yielded.isEmpty || (timers.earliest.map { $0 <= now } ?? false)
+            let count = withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Int(EventLoop.eventsPerTurn)) {
+                guard let events = $0.baseAddress else { return 0 as Int32 }
+                return turn(asUnownedTaskExecutor(), events, mayWait: false)
+            }
+            return hadWork || count > 0 || jobs.count > 0 || !yielded.isEmpty
+        }
+
+        /// When a timer or a deadline comes up next, in milliseconds of the monotonic clock; nil for never.
+        var nextDue: UInt64? {
+            let deadline = wheel.wait(from: now).map { now + $0 }
+            return [deadline, timers.earliest].compactMap { $0 }.min()
+        }
+
+        /// Runs every timer, due or not: who sleeps on a loop that is given up comes to an end.
+        func runAllTimers() { while let action = timers.popDue(.max) { action() } }
+
+        /// Every registered channel.
+        var channels: [Channel] { slots.compactMap { $0.channel?.takeUnretainedValue() } }
+    }
+#endif

@@ -10,6 +10,9 @@ struct LoopRandom {
         state = clinux_monotonic_nanoseconds() ^ (UInt64(bitPattern: clinux_wall_milliseconds()) << 20) ^ (address << 1)
     }
 
+    /// The same numbers for the same seed, for tests.
+    init(seed: UInt64) { state = seed }
+
     mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var z = state

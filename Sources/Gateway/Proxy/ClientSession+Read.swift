@@ -120,12 +120,15 @@ extension ClientSession {
     }
 
     private func fallbackReason(status: Int) -> FallbackReason? {
+        guard worker.snapshot.rollout.legacyWrites else { return nil }
         let fallback = snapshot.settings.fallback
         if status == 404 { return fallback.on404 ? .notFound : nil }
         return status >= 500 && fallback.on5xx ? .serverError : nil
     }
 
     func fallbackReason(_ failure: UpstreamFailure) -> FallbackReason? {
+        // Legacy lacks what was written since it was written last: its answer would be a lie.
+        guard worker.snapshot.rollout.legacyWrites else { return nil }
         let fallback = snapshot.settings.fallback
         switch failure {
         case .connect, .exhausted: return fallback.onConnect ? .connect : nil

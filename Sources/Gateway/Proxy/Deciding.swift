@@ -40,7 +40,8 @@ extension Snapshot {
             isDraining = hasOutstandingToLegacy && now < rollout.movedBackAt + UInt64(Decision.drainLimitMilliseconds)
             input.drainsToLegacy = !isOfNewUser && isDraining
         }
-        if isOfNewUser || input.drainsToLegacy {
+        // Where legacy is not written it is no refuge: a user of new stays there, whatever state new is in.
+        if (isOfNewUser && rollout.legacyWrites) || input.drainsToLegacy {
             input.hasOutstandingToNew = coordinator.mayHaveOutstanding(.new) && coordinator.hasOutstanding(user, .new)
             input.breakerOpen =
                 !input.hasOutstandingToNew && (mayProbe ? !breaker.admits(now: now) : breaker.isOpen)

@@ -9,6 +9,7 @@ enum OwnAnswer {
     case bodyTooLarge(limit: Int)
     case upstream(UpstreamFailure)
     case staleRevision([StaleRevision], isBatch: Bool)
+    case keyMissing
     case keyReused
     case keyRunning
     /// The first attempt was answered with this status, and its answer was too large to be kept.
@@ -31,7 +32,7 @@ enum OwnAnswer {
             }
         case .staleRevision, .keyRunning, .answerNotKept: 409
         case .keyReused: 422
-        case .badWrite: 400
+        case .badWrite, .keyMissing: 400
         case .journalUnavailable, .laneBusy: 503
         }
     }
@@ -52,6 +53,7 @@ enum OwnAnswer {
             case .malformed: "backend-malformed-answer"
             }
         case .staleRevision: "stale-revision"
+        case .keyMissing: "idempotency-key-missing"
         case .keyReused: "idempotency-key-reused"
         case .keyRunning: "idempotency-key-running"
         case .answerNotKept: "answer-not-kept"
@@ -76,6 +78,7 @@ enum OwnAnswer {
             case .malformed: "the backend's answer is not valid HTTP"
             }
         case .staleRevision: "the record has a newer revision: refresh, then write again"
+        case .keyMissing: "this request needs an Idempotency-Key header, so that a repeat of it does no harm"
         case .keyReused: "this idempotency key was used for another request"
         case .keyRunning: "a request with this idempotency key is still running"
         case .answerNotKept(let status):

@@ -8,10 +8,10 @@ package final class SharedState: Sendable {
     package let mismatches: MismatchLog
     package let coordinator: WriteCoordinator
 
-    package init(settings: Settings, journal: any WriteJournal) {
+    package init(settings: Settings, journal: any WriteJournal, window: WindowLimits = WindowLimits()) {
         legacy = SharedBackend(settings.legacy, breaker: settings.fallback.breaker)
         new = SharedBackend(settings.new, breaker: settings.fallback.breaker)
         mismatches = MismatchLog()
-        coordinator = WriteCoordinator(journal: journal)
+        coordinator = WriteCoordinator(journal: journal, limits: window)
     }
 }

@@ -36,19 +36,23 @@ package struct RolloutView: Sendable, Equatable {
     package var generation: Int64
     /// Monotonic milliseconds of the last change that may have moved users back to legacy; 0 = never.
     package var movedBackAt: UInt64
+    /// False: legacy lacks what is written, so nobody who is on new may be sent there for any reason.
+    package var legacyWrites: Bool
+
     /// The sides that other gateways of the store may begin to read while writes of users who move are under way here: what is
     /// left outstanding to them is announced before the client knows (`JournalCluster.announce`).
     package var announces: SideSet
 
     package init(
         percentHundredths: Int, shadowHundredths: Int, dualWrite: Bool, generation: Int64, movedBackAt: UInt64,
-        announces: SideSet = []
+        announces: SideSet = [], legacyWrites: Bool = true
     ) {
         self.percentHundredths = percentHundredths
         self.shadowHundredths = shadowHundredths
         self.dualWrite = dualWrite
         self.generation = generation
         self.movedBackAt = movedBackAt
+        self.legacyWrites = legacyWrites
         self.announces = announces
     }
 }

@@ -124,7 +124,8 @@ final class Worker: @unchecked Sendable {
     /// For files, loops, and the admin listener with its connections.
     private static let reservedDescriptors = 96
 
-    private func admit(_ descriptor: Int32, _ peer: sockaddr_storage) {
+    /// Serves one more client. Takes the descriptor over.
+    func admit(_ descriptor: Int32, _ peer: sockaddr_storage) {
         guard sessions.count < connectionsMax else {
             metrics.limitHit(.clientConnections)
             close(descriptor)

@@ -17,6 +17,9 @@ final class Endpoint: Sendable {
     /// Looks the name up again; keeps the old addresses when the look-up fails. Blocks: background thread only.
     func refresh() {
         let found = resolve(host: host, port: port, passive: false)
-        if !found.isEmpty { addresses.withLock { $0 = found } }
+        if !found.isEmpty { use(found) }
     }
+
+    /// Takes addresses over; with none, every connect fails.
+    func use(_ found: [SocketAddress]) { addresses.withLock { $0 = found } }
 }

@@ -34,7 +34,11 @@ extension ClientSession {
         do throws(SubmissionProblem) { submission = try makeSubmission() } catch {
             switch error {
             case .unusable(let problem): return try await answer(.badWrite(problem))
+            case .missingKey: return try await answer(.keyMissing)
             }
+        }
+        if worker.coordinator.legacyGate.isClosed, await !legacyLacksNothing(before: submission) {
+            return try await answer(.laneBusy)
         }
         switch await worker.coordinator.submit(submission) {
         case .accepted(let sequence):
@@ -58,13 +62,27 @@ extension ClientSession {
         }
     }
 
+    /// Waits until legacy has, or has in its lanes, everything that is older than this write; at most the backend's time-out.
+    private func legacyLacksNothing(before submission: Submission) async -> Bool {
+        guard submission.dualWrite || submission.side == .legacy else { return true }
+        let keys = LaneKey.lanes(user: submission.user, records: submission.records.map(\.record))
+        let deadline = loop.now &+ UInt64(worker.legacy.timeout)
+        while worker.coordinator.legacyGate.holds(keys) {
+            guard loop.now < deadline else { return false }
+            await loop.sleep(5)
+        }
+        return true
+    }
+
     // MARK: The authoritative leg
 
     private func perform(_ accepted: AcceptedWrite) async throws(SessionEnd) {
         var write = accepted
         let side = write.submission.side
         guard await turn(write.sequence, side) else {
-            if side == .new, let reason = fallbackReason(.timeout) { return try await fallBack(&write, reason) }
+            if side == .new, write.submission.dualWrite, let reason = fallbackReason(.timeout) {
+                return try await fallBack(&write, reason)
+            }
             return try await give(up: &write, .laneBusy)
         }
         guard worker.coordinator.standing.mayDeliver else { return try await give(up: &write, .journalUnavailable) }
@@ -78,7 +96,9 @@ extension ClientSession {
             if error != .exhausted { pool.record(failed: true) }
             write.legs[side].attempts += 1
             write.isUncertainOnNew = side == .new && !error.nothingWasSent
-            if side == .new, let reason = fallbackReason(error) { return try await fallBack(&write, reason) }
+            if side == .new, write.submission.dualWrite, let reason = fallbackReason(error) {
+                return try await fallBack(&write, reason)
+            }
             return try await give(up: &write, .upstream(error))
         }
         try await decided(&write, upstream, pool, started)
@@ -127,7 +147,7 @@ extension ClientSession {
             try await refuse(&write, upstream, pool, reason: reason, isFinal: false)
         case .failed:
             book(side, .error, started)
-            if side == .new, snapshot.settings.fallback.on5xx {
+            if side == .new, write.submission.dualWrite, snapshot.settings.fallback.on5xx {
                 write.isUncertainOnNew = true
                 dispose(upstream, pool)
                 return try await fallBack(&write, .serverError)
@@ -212,11 +232,8 @@ extension ClientSession {
             leg.nextAttemptMilliseconds =
                 clinux_wall_milliseconds() + snapshot.settings.writes.retryMinMilliseconds
         }
-        let delivery = Delivery(
-            sequence: write.sequence, user: write.submission.user, side: side,
-            acceptedMilliseconds: write.acceptedMilliseconds, status: leg, message: write.message,
-            answeredStatus: status)
-        delivery.isConflicted = write.isConflicted
+        let delivery = delivery(of: write, side, status: status)
+        delivery.status = leg
         guard snapshot.settings.writes.answersAfterBoth, leg.attempts == 0 else {
             worker.deliveries.start(delivery)
             return delivery
@@ -233,6 +250,15 @@ extension ClientSession {
             loop.schedule(after: limit, once)
             worker.deliveries.start(delivery)
         }
+        return delivery
+    }
+
+    private func delivery(of write: AcceptedWrite, _ side: Side, status: Int) -> Delivery {
+        let delivery = Delivery(
+            sequence: write.sequence, user: write.submission.user, side: side,
+            acceptedMilliseconds: write.acceptedMilliseconds, status: write.legs[side], message: write.message,
+            answeredStatus: status)
+        delivery.isConflicted = write.isConflicted
         return delivery
     }
 
@@ -321,9 +347,13 @@ extension ClientSession {
         answer?.take(capture)
         var legs = write.legs
         if let other = write.other { legs[other.side] = other.status }
-        worker.coordinator.post(
+        let returned = worker.coordinator.post(
             answered: .answered(
                 write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
+        // The leg was deferred, and has come back from the journal while the client took its answer.
+        if returned.contains(SideSet(side.other)) {
+            worker.deliveries.start(delivery(of: write, side.other, status: legs[side].lastStatus ?? 200))
+        }
     }
 }
 

@@ -278,12 +278,12 @@ final class DeliveryDesk: @unchecked Sendable {
             delivery.status.state = .applied
             delivery.status.nextAttemptMilliseconds = nil
             let status = delivery.status.lastStatus ?? 200
-            let needsDelivery =
+            var needsDelivery =
                 delivery.otherStatus.state.isOutstanding
                 && coordinator.conclude(
                     delivery.sequence, user: delivery.user, other,
                     acceptedMilliseconds: delivery.acceptedMilliseconds, status: status)
-            answered(delivery, status, other: delivery.otherStatus, accepted: true)
+            if answered(delivery, status, other: delivery.otherStatus, accepted: true) { needsDelivery = true }
             settled(delivery, delivery.side)
             guard needsDelivery else { return }
             start(
@@ -312,8 +312,10 @@ final class DeliveryDesk: @unchecked Sendable {
         }
     }
 
-    private func answered(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) {
+    /// - Returns: whether the other leg has come back from the journal meanwhile and needs a delivery.
+    private func answered(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) -> Bool {
         coordinator.post(answered: update(delivery, status, other: other, accepted: accepted))
+            .contains(SideSet(delivery.side.other))
     }
 
     private func update(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) -> JournalUpdate {

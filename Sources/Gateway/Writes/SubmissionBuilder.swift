@@ -8,6 +8,8 @@ import Routing
 /// A write that cannot be journaled as it is.
 enum SubmissionProblem: Error {
     case unusable(String)
+    /// The route asks for an idempotency key.
+    case missingKey
 }
 
 extension ClientSession {
@@ -38,13 +40,14 @@ extension ClientSession {
         let target = targetText(head, p)
         let method = String(
             decoding: UnsafeBufferPointer(start: p + head.leading, count: head.methodEnd - head.leading), as: UTF8.self)
-        let key = try checkedKey(headerKey(head, p) ?? found.key)
+        let key = try clientKey(head, p, body: found.key, route)
+        let rollout = worker.snapshot.rollout
         return Submission(
-            user: user, records: found.records, idempotencyKey: key,
-            outgoingKey: key ?? hexadecimal(loop.random.next()) + hexadecimal(loop.random.next()),
+            user: user, records: found.records, idempotencyKey: key?.value,
+            outgoingKey: key?.text ?? hexadecimal(loop.random.next()) + hexadecimal(loop.random.next()),
             fingerprint: fingerprint(method, target), method: method, target: target, headerLines: headerLines,
             conditionalLines: conditionalLines, body: Array(body.bytes), side: request.decision.side,
-            dualWrite: worker.snapshot.rollout.dualWrite)
+            dualWrite: rollout.dualWrite && (request.decision.side == .legacy || rollout.legacyWrites))
     }
 
     private func decideAgain(for user: String) {
@@ -98,22 +101,20 @@ extension ClientSession {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A key from the body goes out in a header line: it must be one that a header could have brought, or a client could write
-    /// lines of its own into the backends' requests (RFC 9110 §5.5).
-    private func checkedKey(_ key: String?) throws(SubmissionProblem) -> String? {
-        guard let key, !key.isEmpty else { return nil }
-        guard key.utf8.count <= LegMessage.keyBytesMax, key.utf8.allSatisfy(LegMessage.isKeyByte) else {
-            throw .unusable(
-                "idempotency key: accepted are 1 to \(LegMessage.keyBytesMax) printable ASCII characters without line breaks"
-            )
+    /// The client's key: from the header, else from the body where the route says so.
+    private func clientKey(
+        _ head: MessageHead, _ p: UnsafePointer<UInt8>, body: String?, _ route: CompiledRoute?
+    ) throws(SubmissionProblem) -> IdempotencyKey? {
+        var key: IdempotencyKey?
+        switch head.has(.idempotencyKey) ? head.match(named: IdempotencyKey.fieldName, in: p) : .none {
+        case .none: break
+        case .one(let field): key = try IdempotencyKey(field: String(decoding: field.value(in: p), as: UTF8.self))
+        // Which of them the backends would take is not known here.
+        case .several: throw .unusable("there is more than one Idempotency-Key header; accepted: one")
         }
+        if key == nil, let body { key = try IdempotencyKey(body: body) }
+        if key == nil, route?.route.requiresIdempotencyKey ?? false { throw .missingKey }
         return key
-    }
-
-    private func headerKey(_ head: MessageHead, _ p: UnsafePointer<UInt8>) -> String? {
-        guard let field = head.firstField(kind: .idempotencyKey) else { return nil }
-        let value = field.value(in: p)
-        return value.isEmpty ? nil : String(decoding: value, as: UTF8.self)
     }
 
     /// Tells a repeat from another request: method, target and body.

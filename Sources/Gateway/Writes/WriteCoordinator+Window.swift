@@ -34,6 +34,9 @@ extension WriteCoordinator {
         }
     }
 
+    /// Whether legs of a user (nil: the anonymous ones) to legacy wait in the journal: what is put back must not overtake them.
+    package func hasDeferredToLegacy(user: String?) -> Bool { withLegs { $0.hasDeferred(user, .legacy) } }
+
     /// Asks for pages, where any are wanted.
     package func refill() {
         guard let refill = refillAction else { return }

@@ -24,8 +24,14 @@ package final class WriteCoordinator: Sendable {
     }
 
     package let journal: any WriteJournal
+    #if DEBUG
+        /// For a test that takes this safeguard away, to see that it is missed: nobody is behind, nobody drains.
+        nonisolated(unsafe) var ignoresOutstanding = false
+    #endif
     /// How this gateway stands with the others of its store.
     package let standing = ClusterStanding()
+    /// Closed while legacy is given what it lacks.
+    package let legacyGate = LegacyGate()
     private let tables: Mutex<Tables>
     // Owned for this object's whole life and only touched through atomics: how many legs are outstanding per side, and a
     // counting filter over users, so that the common "nothing outstanding" needs no lock.
@@ -67,9 +73,13 @@ package final class WriteCoordinator: Sendable {
                     tables.legs.enter(foreign: first)
                     foreign = foreign.dropFirst()
                 }
+                let records = submission.records.map(\.record)
                 let sides = tables.legs.admit(
-                    sequence, user: submission.user, records: submission.records.map(\.record), side: submission.side,
+                    sequence, user: submission.user, records: records, side: submission.side,
                     sides: submission.dualWrite ? .both : SideSet(submission.side))
+                if legacyGate.isClosed, !submission.dualWrite {
+                    legacyGate.admit(sequence, submission, records, &tables.legs)
+                }
                 return sides.isEmpty ? nil : (submission.user, sides)
             }
         }
@@ -154,10 +164,11 @@ package final class WriteCoordinator: Sendable {
     }
 
     /// Tells the journal what became of a write. After `conclude` and `leave`.
-    func post(answered update: JournalUpdate) {
+    /// - Returns: sides whose deferred leg has come back already: its delivery begins now.
+    func post(answered update: JournalUpdate) -> SideSet {
         journal.post(update)
         // After that: a page that begins in between must still find the change here.
-        tables.withLock { $0.legs.answered(update.sequence) }
+        return tables.withLock { $0.legs.answered(update.sequence) }
     }
 
     /// Tells the journal of a write that was not accepted, and lets its lanes go on when that is durable, not before: after a
@@ -167,7 +178,7 @@ package final class WriteCoordinator: Sendable {
         let sequence = update.sequence
         journal.post(update) { [self] in
             for side in Side.allCases { leave(sequence, side) }
-            tables.withLock { $0.legs.answered(sequence) }
+            _ = tables.withLock { $0.legs.answered(sequence) }
             kept()
         }
     }
@@ -216,6 +227,7 @@ package final class WriteCoordinator: Sendable {
     @inline(__always)
     func mayHaveOutstanding(_ side: Side) -> Bool {
         totals[Int(side.rawValue)].load(ordering: .relaxed) != 0 || standing.mayHaveForeign(side)
+            || (side == .legacy && legacyGate.isClosed)
     }
 
     @inline(__always)
@@ -223,7 +235,11 @@ package final class WriteCoordinator: Sendable {
 
     /// Whether legs of this user to a side are outstanding, at this gateway or another one of the store.
     func hasOutstanding(_ user: UserID, _ side: Side) -> Bool {
+        #if DEBUG
+            if ignoresOutstanding { return false }
+        #endif
         if standing.mayHaveForeign(side), standing.hasForeign(user.text, side) { return true }
+        if side == .legacy, legacyGate.isClosed, legacyGate.owes(user: user.text) { return true }
         // An id that is no valid UTF-8 was counted under its repaired text, so it is looked for there.
         let index = user.isASCII ? slot(user.hash, side) : slot(user.text, side)
         guard filter[index].load(ordering: .sequentiallyConsistent) > 0 else { return false }
@@ -233,6 +249,7 @@ package final class WriteCoordinator: Sendable {
 
     func hasOutstanding(user: String, _ side: Side) -> Bool {
         guard mayHaveOutstanding(side) else { return false }
+        if side == .legacy, legacyGate.owes(user: user) { return true }
         return standing.hasForeign(user, side) || hasOwnOutstanding(user: user, side)
     }
 
@@ -242,6 +259,14 @@ package final class WriteCoordinator: Sendable {
     }
 
     func hasOutstanding(_ user: UserID) -> Bool { hasOutstanding(user, .legacy) || hasOutstanding(user, .new) }
+
+    /// Whether legs of a user (nil: the anonymous ones) to either side are outstanding.
+    package func isAwaited(user: String?) -> Bool {
+        guard let user else {
+            return tables.withLock { tables in Side.allCases.contains { tables.legs.hasOutstanding(nil, $0) } }
+        }
+        return hasOutstanding(user: user, .legacy) || hasOutstanding(user: user, .new)
+    }
 
     /// For metrics and `status`: legs outstanding, and when the oldest was accepted (milliseconds since 1970).
     package func backlog(_ side: Side) -> (count: Int, oldestMilliseconds: Int64?) {

@@ -54,6 +54,7 @@ class Gateway:
         self.environment, self.prefix = dict(environment or {}), list(prefix)
         self.serve_arguments = ["--config", str(self.config_file)]
         self.process = self.port = self.admin_port = None
+        self.host = "127.0.0.1"
         base = {
             "listen": "127.0.0.1:0", "admin": {"listen": "127.0.0.1:0"}, "data": str(self.data), "workers": 2,
             "user": {"from": [{"header": "X-User-Id"}], "salt": "test"},
@@ -92,8 +93,8 @@ class Gateway:
                 log.flush()
                 text = line.decode(errors="replace").strip()
                 lines.append(text)
-                if match := re.fullmatch(r"cutover: listening on https?://.*:(\d+)", text):
-                    self.port = int(match[1])
+                if match := re.fullmatch(r"cutover: listening on https?://(.*):(\d+)", text):
+                    self.host, self.port = match[1], int(match[2])
                 elif match := re.fullmatch(r"cutover: admin on https?://.*:(\d+)", text):
                     self.admin_port = int(match[1])
                 elif text == "cutover: ready":
@@ -137,11 +138,11 @@ class Gateway:
 
     @property
     def address(self):
-        return ("127.0.0.1", self.port)
+        return (self.host, self.port)
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
     @property
     def admin_url(self):

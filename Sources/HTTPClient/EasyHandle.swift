@@ -1,18 +1,17 @@
 import CCurl
-import ControlPlane
 import Glibc
 
 /// One libcurl easy handle: made for one exchange, used on one thread, closed with the object.
 ///
 /// A fresh handle means a fresh connection, so that libcurl never repeats a request on its own.
-final class EasyHandle {
+package final class EasyHandle {
     private let handle: UnsafeMutableRawPointer
     private var headerList: UnsafeMutablePointer<curl_slist>?
 
     /// curl_global_init is not safe to call from two threads at once; a static is initialised once.
     private static let isReady: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    init() throws(HTTPFailure) {
+    package init() throws(HTTPFailure) {
         guard Self.isReady, let handle = curl_easy_init() else {
             throw HTTPFailure(kind: .broken, detail: "libcurl could not be started")
         }
@@ -25,7 +24,7 @@ final class EasyHandle {
     }
 
     /// Sends the request and waits for the whole answer.
-    func exchange(_ request: HTTPRequest) throws(HTTPFailure) -> HTTPAnswer {
+    package func exchange(_ request: HTTPRequest) throws(HTTPFailure) -> HTTPAnswer {
         try configure(request)
         let receiver = Receiver(maximumBytes: request.maximumBytes)
         // libcurl calls back only inside curl_easy_perform, during which `receiver` is alive.
@@ -47,7 +46,7 @@ final class EasyHandle {
     private func configure(_ request: HTTPRequest) throws(HTTPFailure) {
         try check(ccurl_set_string(handle, CURLOPT_URL, request.url))
         try check(ccurl_set_string(handle, CURLOPT_PROTOCOLS_STR, "http,https"))
-        try check(ccurl_set_string(handle, CURLOPT_USERAGENT, "cutover/\(productVersion)"))
+        try check(ccurl_set_string(handle, CURLOPT_USERAGENT, request.userAgent))
         // An operator's word goes to the gateway that was named, whatever proxies the environment knows.
         try check(ccurl_set_string(handle, CURLOPT_NOPROXY, "*"))
         // A redirect is an answer like any other: the token goes nowhere else.
@@ -150,4 +149,12 @@ private func receiveHeader(
     guard let context else { return 0 }
     let receiver = Unmanaged<Receiver>.fromOpaque(context).takeUnretainedValue()
     return receiver.takeHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
+}
+
+/// A header's value without the white space around it.
+private func trimmed(_ text: Substring) -> String {
+    var text = text
+    while text.first?.isWhitespace == true { text.removeFirst() }
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return String(text)
 }

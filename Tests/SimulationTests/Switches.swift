@@ -1,0 +1,29 @@
+import Journal
+
+/// The safeguards that a mutation takes away, one at a time. All are there unless a test says so.
+struct Switches: Sendable {
+    /// Syncs of the disk do nothing.
+    var ignoresSyncs = false
+    /// Every change gets a lane of its own.
+    var hasNoLanes = false
+    /// Outstanding legs do not count when it is decided who serves a user.
+    var ignoresOutstanding = false
+    /// Nothing is taken up again after a start.
+    var doesNotRecover = false
+    /// A known key is a key like any other.
+    var ignoresKeys = false
+
+    /// A submission as the journal gets to see it.
+    func changed(_ submission: Submission) -> Submission {
+        guard ignoresKeys else { return submission }
+        var submission = submission
+        // The outgoing key stays: both legs still carry it.
+        submission.idempotencyKey = nil
+        return submission
+    }
+
+    /// The records that make the lanes of a change.
+    func lanes(_ sequence: Sequence64, _ records: [String]) -> [String] {
+        hasNoLanes ? ["lane of \(sequence)"] : records
+    }
+}

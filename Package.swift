@@ -80,7 +80,8 @@ let package = Package(
         // Tests
         // What every store of the journal has to do alike, run by the tests of each.
         .target(
-            name: "JournalRules", dependencies: ["Journal", "Rollout"], path: "Tests/JournalRules", swiftSettings: strict),
+            name: "JournalRules", dependencies: ["Journal", "Rollout"], path: "Tests/JournalRules",
+            swiftSettings: strict),
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("RoutingTests", ["Routing"]),
         .testTarget(name: "RolloutTests", dependencies: ["Rollout"], exclude: ["Vectors"], swiftSettings: strict),
@@ -111,7 +112,8 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Gateway", "StoreSQLite", "JournalThreads", "Configuration", "Journal", "Rollout", "Routing", "Telemetry",
+                "Gateway", "StoreSQLite", "JournalThreads", "Configuration", "Journal", "Rollout", "Routing",
+                "Telemetry",
                 "CPlayedDisk", "CLinux",
             ],
             // Optimised even in debug builds: the players are most of the work, and thousands of seeds are run.

@@ -75,15 +75,20 @@ extension RolloutController {
         from before: RolloutState, to next: RolloutState, isDryRun: Bool = false
     ) async -> [String] {
         guard !before.legacyWrites, next.legacyWrites else { return [] }
-        // The run that has begun has counted; a dry run has none.
-        let found = isDryRun ? await reverseSync?.lookForMissing(since: nil) : await reverseSync?.counted()
-        guard let found, found.count > 0 else { return [] }
-        if catchUp.rollback == next.generation { catchUp.legs = max(catchUp.legs, found.count) }
+        guard let reverseSync else { return [] }
+        // The run that has begun counts; a dry run has none.
+        let found = isDryRun ? await reverseSync.lookForMissing(since: nil) : await reverseSync.counted()
+        if let found, found.count == 0 { return [] }
         let since = before.legacyWritesSinceMilliseconds.map { " since \(Instant(milliseconds: $0).text)" } ?? ""
-        let number = (found.isComplete ? "" : "at least ") + "\(found.count)"
+        var lacks = "lacks what was written meanwhile"
+        if let found {
+            if catchUp.rollback == next.generation { catchUp.legs += found.count }
+            let number = (found.isComplete ? "" : "at least ") + "\(found.count)"
+            lacks = "lacks \(number) \(found.count == 1 ? "change" : "changes")"
+        }
         return [
-            "legacy was not written\(since) and lacks \(number) \(found.count == 1 ? "change" : "changes"): "
-                + "they are brought there in order now; users of it read older data until then"
+            "legacy was not written\(since) and \(lacks): it is brought there in order now; "
+                + "users of it read older data until then"
         ]
     }
 
@@ -124,8 +129,8 @@ extension RolloutController {
         guard catchUp.isAwaited, !catchUp.isBeingLookedAt, let coordinator = dataPlane?.shared.coordinator else {
             return
         }
-        catchUp.legs = max(catchUp.legs, coordinator.backlog(.legacy).count + coordinator.legacyGate.missing)
         if coordinator.legacyGate.isClosed || reverseSync?.isSending == true { return }
+        catchUp.legs = max(catchUp.legs, coordinator.backlog(.legacy).count)
         catchUp.isBeingLookedAt = true
         let rollback = catchUp.rollback
         let found: (last: Sequence64, seen: Sequence64)? = try? await findOutstanding(

@@ -153,7 +153,13 @@ package final class DataPlane: Sendable {
     /// Takes over a change that an earlier process accepted and did not answer: its authoritative leg is sent as a repeat, and its
     /// answer decides. Before the listeners start, in the order of acceptance, after everything left over has been counted.
     package func recover(_ change: OutstandingChange) {
-        guard change.legs[change.side].state.isOutstanding else { return recoverDecided(change) }
+        let isDecided = { (side: Side) in
+            switch change.legs[side].state {
+            case .applied, .superseded, .parked: true
+            case .pending, .refused, .skipped, .awaitingCopy: false
+            }
+        }
+        if let taker = Side.allCases.first(where: isDecided) { return recoverDecided(change, taker) }
         shared.coordinator.enter(left: change)
         let worker = worker(of: change.sequence)
         worker.loop.execute {
@@ -173,14 +179,19 @@ package final class DataPlane: Sendable {
         shared.coordinator.refill()
     }
 
-    /// A leg is only settled by a delivery when the other side has taken the write: after a fallback, whose answer did not become
-    /// durable. The client may have been told "done", so the other leg is sent again like any other.
-    private func recoverDecided(_ change: OutstandingChange) {
-        let side = change.side.other
-        let answer = StoredAnswer(status: 200, headerLines: [], body: [], servedBy: side, isBodyOmitted: true)
+    /// One leg is settled, only the answer did not become durable: the backend took the write while its answer was still on
+    /// its way, or (after a fallback) a delivery brought it there. The client may have been told "done", so the other leg is sent like any
+    /// other.
+    /// - Parameter taker: the side that has it.
+    private func recoverDecided(_ change: OutstandingChange, _ taker: Side) {
+        let side = taker.other
+        let answer = StoredAnswer(
+            status: change.legs[taker].lastStatus ?? 200, headerLines: [], body: [], servedBy: taker,
+            isBodyOmitted: true)
         let coordinator = shared.coordinator
         coordinator.journal.post(
-            .answered(change.sequence, servedBy: side, legs: change.legs, answer: answer, revisionAccepted: true))
+            .answered(change.sequence, servedBy: taker, legs: change.legs, answer: answer, revisionAccepted: true))
+        guard change.legs[side].state.isOutstanding else { return }
         let place = OutstandingPlace(
             sequence: change.sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: change.user,
             sides: SideSet(side), isAnswered: true)

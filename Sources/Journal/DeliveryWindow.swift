@@ -78,6 +78,8 @@ struct DeliveryWindow: Sendable {
         let count = deferred(key) + amount
         precondition(count >= 0, "a leg came back from the journal more often than it was deferred")
         deferredByUser[key] = count == 0 ? nil : Int32(count)
+        // Everything of the user is in memory: what is deferred from now on is younger than any page, like everybody's.
+        if count == 0 { asides[key] = nil }
         if deferred == 0 { deferredSince = nil }
     }
 

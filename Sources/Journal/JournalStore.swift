@@ -53,9 +53,9 @@ package protocol JournalStore: JournalReading {
     func commit(_ submissions: [Submission], updates: [JournalUpdate], now: Int64) throws(JournalError)
         -> CommittedGroup
 
-    /// Makes changes without outstanding legs this gateway's, so that it may send their legs again: in a store that is shared
-    /// they belong to whoever accepted them.
-    /// - Returns: those that are this gateway's now; all of them where the store is not shared.
+    /// Makes settled changes this gateway's own, so that it can put a leg of them back to `pending` (a replay, a reverse sync): in
+    /// a store that is shared, facts about another gateway's change are dropped.
+    /// - Returns: those that are its own now. What another gateway has outstanding stays with that one.
     func claim(_ sequences: [Sequence64]) throws(JournalError) -> [Sequence64]
 
     /// Gives room on the disk back, as far as that goes; after a `full`.
@@ -77,6 +77,7 @@ package protocol JournalStore: JournalReading {
 }
 
 extension JournalStore {
+    /// A store that is not shared owns all of it.
     package func claim(_ sequences: [Sequence64]) throws(JournalError) -> [Sequence64] { sequences }
 
     /// `commit` without updates.

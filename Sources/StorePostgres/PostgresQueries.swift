@@ -64,19 +64,16 @@ enum PostgresQueries {
     static let foreign = PostgresStatement(
         "foreign",
         """
-        WITH lanes AS (SELECT DISTINCT lane FROM unnest($2::bigint[]) AS lane),
-        found AS (
-            SELECT c.sequence FROM lanes l JOIN change c ON c.lane = l.lane AND c.owner < $1
-                WHERE \(PostgresSchema.outstanding)
-            UNION SELECT c.sequence FROM lanes l JOIN change c ON c.lane = l.lane AND c.owner > $1
-                WHERE \(PostgresSchema.outstanding)
-            UNION SELECT c.sequence FROM lanes l
-                JOIN change c ON c.lane = l.lane AND c.owner = $1 AND c.group_number < 0
-                WHERE \(PostgresSchema.outstanding)
-            UNION SELECT b.sequence FROM lanes l JOIN batch_lane b ON b.lane = l.lane
-                JOIN change c ON c.sequence = b.sequence AND (c.owner <> $1 OR c.group_number < 0)
-                WHERE \(PostgresSchema.outstanding))
-        SELECT \(outstandingColumns) FROM found f JOIN change c ON c.sequence = f.sequence ORDER BY c.sequence
+        SELECT \(outstandingColumns) FROM change c WHERE c.sequence = ANY (ARRAY(
+            SELECT c.sequence FROM change c
+                WHERE c.lane = ANY ($2) AND c.owner < $1 AND \(PostgresSchema.outstanding)
+            UNION SELECT c.sequence FROM change c
+                WHERE c.lane = ANY ($2) AND c.owner > $1 AND \(PostgresSchema.outstanding)
+            UNION SELECT c.sequence FROM change c
+                WHERE c.lane = ANY ($2) AND c.owner = $1 AND c.group_number < 0 AND \(PostgresSchema.outstanding)
+            UNION SELECT b.sequence FROM batch_lane b WHERE b.lane = ANY ($2)))
+            AND (c.owner <> $1 OR c.group_number < 0) AND \(PostgresSchema.outstanding)
+        ORDER BY c.sequence
         """)
     private static func batch(_ column: String) -> String {
         "ARRAY(SELECT r.\(column) FROM batch_record r WHERE r.sequence = c.sequence ORDER BY r.ordinal)"
@@ -99,13 +96,16 @@ enum PostgresQueries {
     static let parked = PostgresStatement(
         "parked",
         "SELECT sequence FROM change WHERE \(PostgresSchema.parked) AND sequence > $1 ORDER BY sequence LIMIT $2")
-    static let unshared = PostgresStatement("unshared", unsharedPage(PostgresSchema.unshared))
-    static let skipped = PostgresStatement("skipped", unsharedPage(PostgresSchema.skipped))
-
-    private static func unsharedPage(_ condition: String) -> String {
-        "SELECT \(outstandingColumns), c.is_answered FROM change c WHERE \(condition) AND c.sequence > $1 ORDER BY c.sequence LIMIT $2"
+    /// After which sequence, how many.
+    static func unshared(skippedOnly: Bool) -> PostgresStatement {
+        PostgresStatement(
+            skippedOnly ? "skipped" : "unshared",
+            """
+            SELECT \(outstandingColumns), c.is_answered FROM change c
+            WHERE \(skippedOnly ? PostgresSchema.skipped : PostgresSchema.unshared) AND c.sequence > $1
+            ORDER BY c.sequence LIMIT $2
+            """)
     }
-
     static let counts = PostgresStatement(
         "counts",
         """

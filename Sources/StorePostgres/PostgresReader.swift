@@ -67,8 +67,9 @@ extension PostgresReading {
         after sequence: Sequence64, skippedOnly: Bool, limit: Int
     ) throws(JournalError) -> [UnsharedChange] {
         let parameters = PostgresParameters().int64(sequence).int64(Int64(limit))
-        let statement = skippedOnly ? PostgresQueries.skipped : PostgresQueries.unshared
-        return try PostgresQueries.all(try connection.query(statement, parameters), PostgresQueries.unshared)
+        return try PostgresQueries.all(
+            try connection.query(PostgresQueries.unshared(skippedOnly: skippedOnly), parameters),
+            PostgresQueries.unshared)
     }
 
     package func counts() throws(JournalError) -> JournalCounts {

@@ -3,6 +3,9 @@ extension PostgresSchema {
     // statement, those inside a volatile function too, sees what others have committed before it began. That is why the locks
     // are taken by a statement of their own: whatever runs after it sees all that was decided under the same locks.
     //
+    // Plans are made once, for a table that may be empty then and huge soon. So no join is left to choose which side it walks:
+    // the large table is always found by an index, by `= ANY` of an array or by a subquery with LIMIT, which is not pulled up.
+    //
     // The locks of a group are taken in ascending order, after the row of its gateway, so that groups do not deadlock.
     static let groupFunctions = """
         CREATE FUNCTION begin_group(p_owner bigint, p_group bigint, p_coarse boolean, p_locks bigint[])
@@ -25,10 +28,10 @@ extension PostgresSchema {
         CREATE FUNCTION settle_lanes(p_sequences bigint[]) RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
             DELETE FROM batch_lane b USING change c
-                WHERE b.sequence = ANY (p_sequences) AND c.sequence = b.sequence AND NOT \(outstanding) AND NOT \(parked);
+                WHERE b.sequence = ANY (p_sequences) AND c.sequence = b.sequence AND c.sequence = ANY (p_sequences) AND NOT \(outstanding) AND NOT \(parked);
             INSERT INTO batch_lane (lane, sequence) SELECT b.lane, b.sequence
                 FROM batch_record b JOIN change c ON c.sequence = b.sequence
-                WHERE b.sequence = ANY (p_sequences) AND (\(outstanding) OR \(parked)) AND b.lane <> c.lane
+                WHERE b.sequence = ANY (p_sequences) AND c.sequence = ANY (p_sequences) AND (\(outstanding) OR \(parked)) AND b.lane <> c.lane
                 ON CONFLICT DO NOTHING;
         END $$;
 
@@ -57,7 +60,7 @@ extension PostgresSchema {
                 FROM unnest(p_sequences, p_legacy_states, p_legacy_attempts, p_legacy_refusals, p_legacy_statuses,
                         p_legacy_nexts, p_new_states, p_new_attempts, p_new_refusals, p_new_statuses, p_new_nexts)
                     AS f (sequence, ls, la, lr, lt, ln, ns, na, nr, nt, nn)
-                WHERE c.sequence = f.sequence AND c.owner = p_owner
+                WHERE c.sequence = f.sequence AND c.sequence = ANY (p_sequences) AND c.owner = p_owner
                 RETURNING c.sequence, c.record_count)
             SELECT array_agg(k.sequence) FILTER (WHERE k.record_count > 1) INTO v_batches FROM kept k;
             IF v_batches IS NOT NULL THEN PERFORM settle_lanes(v_batches); END IF;
@@ -94,7 +97,7 @@ extension PostgresSchema {
                         p_new_states, p_new_attempts, p_new_refusals, p_new_statuses, p_new_nexts)
                     AS f (sequence, status, served_by, answered, headers, body, revision_accepted,
                         ls, la, lr, lt, ln, ns, na, nr, nt, nn)
-                WHERE c.sequence = f.sequence AND c.owner = p_owner
+                WHERE c.sequence = f.sequence AND c.sequence = ANY (p_sequences) AND c.owner = p_owner
                 RETURNING c.sequence, c.record_count, c.has_revision, f.revision_accepted)
             SELECT array_agg(k.sequence) FILTER (WHERE k.record_count > 1),
                 array_agg(k.sequence) FILTER (WHERE k.has_revision AND k.revision_accepted),
@@ -104,14 +107,12 @@ extension PostgresSchema {
                 DELETE FROM record_revision r WHERE r.sequence = ANY (v_refused);
             END IF;
             IF v_accepted IS NOT NULL THEN
-                WITH older AS (
-                    SELECT r.record_digest, r.revision
-                    FROM record_revision own
-                    JOIN record_revision r ON r.record_digest = own.record_digest AND r.revision < own.revision
-                    WHERE own.sequence = ANY (v_accepted)
-                    FOR UPDATE OF r SKIP LOCKED)
-                DELETE FROM record_revision r USING older o
-                    WHERE r.record_digest = o.record_digest AND r.revision = o.revision;
+                DELETE FROM record_revision WHERE ctid = ANY (ARRAY(
+                    SELECT r.ctid FROM record_revision r JOIN record_revision own
+                        ON own.record_digest = r.record_digest AND own.revision > r.revision
+                    WHERE own.sequence = ANY (v_accepted) AND r.record_digest = ANY (ARRAY(
+                        SELECT o.record_digest FROM record_revision o WHERE o.sequence = ANY (v_accepted)))
+                    FOR UPDATE OF r SKIP LOCKED));
             END IF;
             IF v_batches IS NOT NULL THEN PERFORM settle_lanes(v_batches); END IF;
         END $$;
@@ -161,6 +162,7 @@ extension PostgresSchema {
             v_sequences bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_users)]);
             v_related boolean[] := p_related;
             v_from integer := 1;
+            v_hits integer[];
             v_hit integer;
             v_first integer;
             v_holder record;
@@ -174,15 +176,28 @@ extension PostgresSchema {
             v_last_payloads text[];
             v_last_keys text[];
         BEGIN
-            FOR v_hit IN
-                SELECT i FROM generate_series(1, v_count) AS i
-                    JOIN change c ON c.holds_key AND c.key_digest = digest_of(p_users[i], p_keys[i])
-                    WHERE p_keys[i] IS NOT NULL
+            -- An array that was assigned to is kept unpacked. In the packed form it came in, every look at an element walks over
+            -- all before it: for a batch of ten thousand records that is a second. (Nor must a cursor or a plan for these very
+            -- values pack it again: no FOR over a query here, and plan_cache_mode is force_generic_plan.)
+            p_users[1] := p_users[1]; p_keys[1] := p_keys[1]; p_outgoing_keys[1] := p_outgoing_keys[1];
+            p_fingerprints[1] := p_fingerprints[1]; p_methods[1] := p_methods[1]; p_targets[1] := p_targets[1];
+            p_legacy_states[1] := p_legacy_states[1]; p_new_states[1] := p_new_states[1];
+            p_headers[1] := p_headers[1]; p_conditionals[1] := p_conditionals[1]; p_bodies[1] := p_bodies[1];
+            v_sequences[1] := v_sequences[1];
+            IF cardinality(p_records) > 0 THEN
+                p_records[1] := p_records[1]; p_payloads[1] := p_payloads[1]; p_revisions[1] := p_revisions[1];
+            END IF;
+
+            SELECT array_agg(hit) INTO v_hits FROM (
+                SELECT i AS hit FROM generate_series(1, v_count) AS i WHERE p_keys[i] IS NOT NULL AND (
+                    SELECT true FROM change c
+                    WHERE c.holds_key AND c.key_digest = digest_of(p_users[i], p_keys[i]) LIMIT 1)
                 UNION ALL
                 SELECT p_item_submissions[j] FROM generate_series(1, cardinality(p_records)) AS j
-                    JOIN record_revision r ON r.revision >= p_revisions[j]
-                        AND r.record_digest = digest_of(p_users[p_item_submissions[j]], p_records[j])
-            LOOP
+                WHERE p_revisions[j] IS NOT NULL AND (
+                    SELECT true FROM record_revision r WHERE r.revision >= p_revisions[j]
+                        AND r.record_digest = digest_of(p_users[p_item_submissions[j]], p_records[j]) LIMIT 1)) AS found;
+            FOREACH v_hit IN ARRAY coalesce(v_hits, '{}') LOOP
                 v_related[v_hit] := true;
             END LOOP;
 
@@ -282,7 +297,7 @@ extension PostgresSchema {
                             SELECT c.sequence, c.is_answered, c.record_count, c.method, c.target, c.answered_status,
                                 c.served_by, c.answer_header_lines, c.answer_body
                             FROM unnest(v_repeats) WITH ORDINALITY AS repeated (sequence, place)
-                            JOIN change c ON c.sequence = repeated.sequence ORDER BY repeated.place
+                            JOIN change c ON c.sequence = repeated.sequence AND c.sequence = ANY (v_repeats) ORDER BY repeated.place
                         LOOP
                             IF NOT v_holder.is_answered THEN
                                 out_verdict := 'running';

@@ -50,7 +50,7 @@ extension PostgresSchema {
         CREATE INDEX change_outstanding_lane ON change (lane, owner, group_number) WHERE \(outstanding);
         -- 64 characters of the user: an index entry must not be longer than it may be.
         CREATE INDEX change_outstanding_user ON change (owner, left("user", 64), sequence) WHERE \(outstanding);
-        -- Neither column ever changes, so a settled leg does not touch it.
+        -- Both are empty as long as legacy is written.
         CREATE INDEX change_unshared ON change (sequence) WHERE \(unshared);
         CREATE INDEX change_skipped ON change (sequence) WHERE \(skipped);
         CREATE INDEX change_parked ON change (sequence) WHERE \(parked);

@@ -17,6 +17,7 @@ package enum PostgresSchema {
 
     /// What legacy was not told of; side 1 is new.
     package static let unshared = "(NOT dual_write AND side = 1)"
+    /// What of it was not put back.
     package static let skipped = "(NOT dual_write AND side = 1 AND legacy_state = 'skipped')"
 
     /// Each step takes the store from version `index` to `index + 1`. Steps are never edited once released.

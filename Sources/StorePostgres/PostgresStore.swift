@@ -115,9 +115,7 @@ package final class PostgresStore: JournalStore, PostgresReading {
         unsettled = nil
     }
 
-    /// Makes changes that are neither outstanding nor this gateway's its own, so that it can put a leg of them back to
-    /// `pending` (an operator's replay): facts about changes of others are dropped.
-    /// - Returns: those that are this gateway's now.
+    /// Also what is this gateway's already, outstanding or not.
     package func claim(_ sequences: [Sequence64]) throws(JournalError) -> [Sequence64] {
         let ticket = try membership.nextTicket()
         try disownUnsettled(before: ticket)

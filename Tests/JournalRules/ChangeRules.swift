@@ -10,6 +10,9 @@ package enum ChangeRules {
             "outstandingChangesComeInTheOrderOfAcceptanceAfterReopening",
             outstandingChangesComeInTheOrderOfAcceptanceAfterReopening),
         JournalRule(
+            "aPageHasTheOutstandingLegsOfOneSideOfEveryoneOrOfOneUser",
+            aPageHasTheOutstandingLegsOfOneSideOfEveryoneOrOfOneUser),
+        JournalRule(
             "whatWasInFlightWhenTheProcessDiedIsAnsweredAfterTheStart",
             whatWasInFlightWhenTheProcessDiedIsAnsweredAfterTheStart),
         JournalRule("factsAboutAChangeThatIsGoneAreDropped", factsAboutAChangeThatIsGoneAreDropped),
@@ -21,6 +24,13 @@ package enum ChangeRules {
         JournalRule(
             "theLongerOfBothRetentionsKeepsTheRowAndTheShorterFreesTheKey",
             theLongerOfBothRetentionsKeepsTheRowAndTheShorterFreesTheKey),
+        JournalRule(
+            "noRowIsPrunedBeforeThoseThatWereAcceptedBeforeIt", noRowIsPrunedBeforeThoseThatWereAcceptedBeforeIt),
+        JournalRule("aSteppedClockCountsOverStepsOfPruning", aSteppedClockCountsOverStepsOfPruning),
+        JournalRule("whatLegacyWasNotToldIsKeptForTheRollbackWindow", whatLegacyWasNotToldIsKeptForTheRollbackWindow),
+        JournalRule(
+            "onlyWhatNewTookWhileLegacyWasNotWrittenIsMissingThere",
+            onlyWhatNewTookWhileLegacyWasNotWrittenIsMissingThere),
         JournalRule("pruningGoesInStepsAndStartsOver", pruningGoesInStepsAndStartsOver),
     ]
     /// How many rows one `prune` looks at, in every store.
@@ -67,6 +77,29 @@ package enum ChangeRules {
         #expect(found[0].answeredStatus == 201 && found[0].legs.legacy.state == .applied)
         #expect(found[0].records == ["n1", "m"] && found[0].user == "anna" && found[0].side == .legacy)
         #expect(found[1].answeredStatus == nil && found[1].legs.new.state == .awaitingCopy)
+    }
+
+    static func aPageHasTheOutstandingLegsOfOneSideOfEveryoneOrOfOneUser(_ open: JournalOpener) throws {
+        let store = try open()
+        let users = ["anna", "bert", nil]
+        for index in 0..<12 {
+            var change = submission([("n", nil), ("m", nil)])
+            change.user = users[index % 3]
+            _ = try store.said(change)
+        }
+        // 1 to 10 are answered by legacy; new has 4.
+        try store.apply((1...10).map { .accepted(Sequence64($0), new: $0 == 4 ? .applied : .pending) }, now: 2_000)
+        func page(_ query: OutstandingQuery) throws -> [Sequence64] { try store.outstanding(query).map(\.sequence) }
+        #expect(try page(OutstandingQuery(side: .new, limit: 100)) == [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12])
+        #expect(try page(OutstandingQuery(side: .legacy, limit: 100)) == [11, 12])
+        #expect(try page(OutstandingQuery(side: .new, after: 2, through: 9, limit: 3)) == [3, 5, 6])
+        #expect(try page(OutstandingQuery(side: .new, scope: .user("anna"), limit: 2)) == [1, 7])
+        #expect(try page(OutstandingQuery(side: .new, scope: .user(nil), after: 3, through: 11, limit: 9)) == [6, 9])
+        #expect(try store.unanswered(after: 0, limit: 9).map(\.sequence) == [11, 12])
+        #expect(try store.unanswered(after: 11, limit: 9).first?.records == ["n", "m"])
+        let places = try store.outstandingPlaces(after: 8, limit: 3)
+        #expect(places.map(\.sequence) == [9, 10, 11] && places.map(\.user) == [nil, "anna", "bert"])
+        #expect(places.map(\.sides) == [.new, .new, .both] && places.map(\.isAnswered) == [true, true, false])
     }
 
     static func whatWasInFlightWhenTheProcessDiedIsAnsweredAfterTheStart(_ open: JournalOpener) throws {
@@ -152,6 +185,70 @@ package enum ChangeRules {
         #expect(try store.said(submission(key: "pending"), now: 600) == ["running"])
         #expect(try store.said(submission(key: "k"), now: 600) == ["accepted 3"])
         #expect(try store.prune(window, now: 20_000).deletedChanges == 1)
+    }
+
+    static func noRowIsPrunedBeforeThoseThatWereAcceptedBeforeIt(_ open: JournalOpener) throws {
+        let store = try open()
+        let window = Retention(rollbackWindowMilliseconds: 10_000, idempotencyMilliseconds: 100)
+        // The clock is stepped back by 5 s between the two.
+        _ = try store.said(submission(), now: 20_000)
+        _ = try store.said(submission(), now: 15_000)
+        try store.apply([.accepted(1, new: .applied), .accepted(2, new: .applied)], now: 15_000)
+        #expect(try store.prune(window, now: 26_000).deletedChanges == 0)
+        #expect(try store.load(2) != nil)
+        #expect(try store.prune(window, now: 30_001).deletedChanges == 2)
+    }
+
+    static func aSteppedClockCountsOverStepsOfPruning(_ open: JournalOpener) throws {
+        let store = try open()
+        let window = Retention(rollbackWindowMilliseconds: 10_000, idempotencyMilliseconds: 100)
+        let many = pruneStepRows
+        _ = try store.accept((0..<many).map { submission([("n\($0)", nil)]) }, now: 20_000)
+        _ = try store.said(submission(), now: 15_000)
+        try store.apply((1...many + 1).map { .accepted(Sequence64($0), new: .applied) }, now: 15_000)
+        #expect(try store.prune(window, now: 26_000).hasMore)
+        #expect(try store.prune(window, now: 26_000).deletedChanges == 0)
+        #expect(try store.load(Sequence64(many + 1)) != nil)
+    }
+
+    static func whatLegacyWasNotToldIsKeptForTheRollbackWindow(_ open: JournalOpener) throws {
+        let store = try open()
+        let window = Retention(rollbackWindowMilliseconds: 10_000, idempotencyMilliseconds: 100)
+        _ = try store.said(submission(side: .new, dualWrite: false), now: 0)
+        try store.apply([.acceptedByNew(1)], now: 0)
+        #expect(try store.prune(window, now: 9_999).deletedChanges == 0)
+        #expect(try store.unshared(after: 0, skippedOnly: false, limit: 9).map(\.isMissing) == [true])
+        #expect(try store.prune(window, now: 10_001).deletedChanges == 1)
+        #expect(try store.unshared(after: 0, skippedOnly: false, limit: 9).isEmpty)
+    }
+
+    static func onlyWhatNewTookWhileLegacyWasNotWrittenIsMissingThere(_ open: JournalOpener) throws {
+        let store = try open()
+        let alone = submission([("a", 1), ("b", 2)], side: .new, dualWrite: false)
+        // 1 taken, 2 refused by new, 3 failed on new, 4 under way, 5 put back, 6 to both, 7 anonymous and first to legacy.
+        for _ in 1...3 { _ = try store.said(submission(side: .new, dualWrite: false)) }
+        _ = try store.said(alone)
+        _ = try store.said(submission(user: nil, side: .new, dualWrite: false))
+        _ = try store.said(submission(side: .new), submission(user: nil, side: .legacy, dualWrite: false))
+        var refused = Legs(acceptedOn: .new, dualWrite: false)
+        refused.new.state = .refused
+        var failed = refused
+        failed.new.state = .skipped
+        try store.apply(
+            [
+                .acceptedByNew(1),
+                .answered(2, servedBy: .new, legs: refused, answer: answer(422), revisionAccepted: false),
+                .answered(3, servedBy: nil, legs: failed, answer: nil, revisionAccepted: false), .acceptedByNew(5),
+                .leg(5, .legacy, LegStatus(.pending)),
+            ], now: 2)
+        let found = try store.unshared(after: 0, skippedOnly: false, limit: 9)
+        #expect(found.map(\.sequence) == [1, 2, 3, 4, 5])
+        #expect(found.map(\.isMissing) == [true, false, false, false, false])
+        #expect(found.map(\.wasAccepted) == [true, false, false, false, true])
+        #expect(found.map(\.isAnswered) == [true, true, true, false, true])
+        #expect(try store.unshared(after: 0, skippedOnly: true, limit: 9).map(\.sequence) == [1, 2, 3, 4])
+        #expect(found[3].records == ["a", "b"] && found[3].user == "anna" && found[4].user == nil)
+        #expect(try store.unshared(after: 1, skippedOnly: false, limit: 2).map(\.sequence) == [2, 3])
     }
 
     static func pruningGoesInStepsAndStartsOver(_ open: JournalOpener) throws {

@@ -25,10 +25,12 @@ package final class ReverseSync: Sendable {
 
     /// How long looking for what is missing may take before it answers "at least".
     static let countMilliseconds: UInt64 = 3000
+    /// How long the answer to a rollback waits to be told what legacy lacks. The rollback itself waits for nothing.
+    static let tellMilliseconds: UInt64 = 1000
     /// Changes that legacy may lack when it is written again without force: that many are put back within moments.
     static let resumeMax = 1000
     /// Changes in one page of the journal.
-    static let page = 500
+    static let page = 2000
 
     package init(dataPlane: DataPlane, journal: ThreadedJournal, controller: RolloutController) {
         self.dataPlane = dataPlane
@@ -122,7 +124,7 @@ package final class ReverseSync: Sendable {
 
     /// What the run that has just begun by itself found missing, as soon as it has counted; nil when that takes too long.
     package func counted() async -> MissingChanges? {
-        let deadline = clinux_monotonic_nanoseconds() + ReverseSync.countMilliseconds * 1_000_000
+        let deadline = clinux_monotonic_nanoseconds() + ReverseSync.tellMilliseconds * 1_000_000
         while state.withLock({ $0.isCatchUpWanted || $0.report.phase == .counting }) {
             guard clinux_monotonic_nanoseconds() < deadline else { return nil }
             try? await Task.sleep(for: .milliseconds(5))

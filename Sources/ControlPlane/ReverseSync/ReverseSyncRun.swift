@@ -13,11 +13,15 @@ import Synchronization
 final class ReverseSyncRun {
     /// Legs that are put back at a time: what a run adds to the memory, and how far ahead of legacy it may be.
     static let inFlightMax = 1024
+    /// Changes that wait because new is still deciding over them, or over one before them; beyond it the whole run waits.
+    static let postponedMax = 10_000
 
     let sync: ReverseSync
     let order: ReverseSyncOrder
     private let isGated: Bool
     private var inFlight: [Sequence64] = []
+    private var postponed: [Sequence64] = []
+    private var postponedLanes: Set<LaneKey> = []
     /// Parked legs that were sent again: they have to be compared, too.
     private(set) var replayed: [Sequence64] = []
     private var last: Sequence64 = 0
@@ -46,6 +50,7 @@ final class ReverseSyncRun {
                 guard isGated, !isStopping else { return end(failure: error.message) }
                 logLine("reverse sync: \(error.message); it begins anew")
                 usleep(1_000_000)
+                (postponed, postponedLanes) = ([], [])
                 gate.close()
             }
         }
@@ -112,28 +117,41 @@ final class ReverseSyncRun {
             let page = try sync.unshared(after: cursor, skippedOnly: true)
             for change in page {
                 if isStopping { return }
-                guard isGated || change.sequence <= last else { return }
+                guard isGated || change.sequence <= last else { return try sendPostponed() }
                 cursor = change.sequence
-                try putBack(change)
+                try putBackOrPostpone(change)
             }
-            if page.count < ReverseSync.page {
-                // Gated: once more, until a page is empty.
-                if !isGated || page.isEmpty { return }
-            }
+            // Gated: once more, until a page is empty.
+            if page.count < ReverseSync.page, !isGated || page.isEmpty { return try sendPostponed() }
         }
     }
 
-    /// Puts one change back. New may still be deciding over it: its answer is waited for, as the order wants it.
-    private func putBack(_ change: UnsharedChange) throws(JournalError) {
-        var change = change
-        while !change.isAnswered {
-            if isStopping { return }
-            usleep(10_000)
-            guard let now = try sync.unshared(after: change.sequence - 1, skippedOnly: true, limit: 1).first,
-                now.sequence == change.sequence
-            else { break }
-            change = now
+    /// New may still be deciding over a change (after a crash, for as long as it is away): then it and what comes after it in its
+    /// lanes wait until the others are through.
+    private func putBackOrPostpone(_ change: UnsharedChange) throws(JournalError) {
+        let keys = LaneKey.lanes(user: change.user, records: change.records)
+        let isBlocked = !change.isAnswered || !postponedLanes.isDisjoint(with: keys)
+        guard isBlocked else { return try putBack(change) }
+        while postponed.count >= ReverseSyncRun.postponedMax, !isStopping { try retryPostponed() }
+        postponed.append(change.sequence)
+        postponedLanes.formUnion(keys)
+    }
+
+    private func sendPostponed() throws(JournalError) {
+        while !postponed.isEmpty, !isStopping { try retryPostponed() }
+    }
+
+    private func retryPostponed() throws(JournalError) {
+        usleep(20_000)
+        let waiting = postponed
+        (postponed, postponedLanes) = ([], [])
+        for sequence in waiting where !isStopping {
+            let found = try sync.unshared(after: sequence - 1, skippedOnly: true, limit: 1).first
+            if let found, found.sequence == sequence { try putBackOrPostpone(found) }
         }
+    }
+
+    private func putBack(_ change: UnsharedChange) throws(JournalError) {
         if change.isMissing, isWanted(change), let stored = try sync.load(change.sequence) {
             waitForRoom(user: change.user)
             if isStopping { return }

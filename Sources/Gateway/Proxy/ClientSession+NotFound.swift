@@ -16,8 +16,8 @@ extension ClientSession {
         kept.release()
     }
 
-    /// Sends an answer of new that was kept.
-    func answer(with kept: AnswerCapture) async throws(SessionEnd) {
+    /// Sends a backend's answer that was kept.
+    func answer(with kept: AnswerCapture, of side: Side = .new) async throws(SessionEnd) {
         let p = kept.bytes.readable
         let head = MessageHead(
             limits: WireLimits(headerLineBytes: 64 * 1024, headerBytes: 256 * 1024, headerLines: 1000))
@@ -26,7 +26,7 @@ extension ClientSession {
         }
         dropRequest()
         request.answered = head.status
-        request.servedBy = .new
+        request.servedBy = side
         let isHead = request.isHead
         let out = client.output
         out.append("HTTP/1.1")
@@ -43,7 +43,7 @@ extension ClientSession {
             out.append(decimal: kept.body.count)
             out.append("\r\n")
         }
-        worker.answerTails.append(.new, request.decision.reason, to: out)
+        worker.answerTails.append(side, request.decision.reason, to: out)
         appendConnection(out)
         out.append("\r\n")
         if !isHead, let body = kept.body.baseAddress { out.append(body, kept.body.count) }

@@ -12,6 +12,8 @@ private struct AcceptedWrite {
     var acceptedMilliseconds: Int64
     var legs: Legs
     var isConflicted = false
+    /// The backend knows a repeat of it for one: see `DeliveryDesk.isRemembered`.
+    var isRemembered = true
     /// The other leg on its way; its status moves on while the client is answered.
     var other: Delivery?
     /// New has failed after it may have taken the write.
@@ -197,7 +199,14 @@ extension ClientSession {
             && coordinator.conclude(
                 write.sequence, user: write.submission.user, side.other,
                 acceptedMilliseconds: write.acceptedMilliseconds, status: upstream.head.status)
-        coordinator.leave(write.sequence, side)
+        let status = upstream.head.status
+        write.isRemembered = (200...299).contains(status)
+        if write.isRemembered, !upstream.hasWholeAnswer(toHead: request.isHead) {
+            // The rest of the answer may take long, and so may the client: the lane does not wait for them. But what the journal
+            // hears of a lane comes in the lane's order, so that a crash never has an earlier write sent after a later one.
+            coordinator.journal.post(.leg(write.sequence, side, write.legs[side]))
+            coordinator.leave(write.sequence, side)
+        }
         let answer = StoredAnswer(of: upstream, servedBy: side, loop: loop)
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
@@ -277,6 +286,9 @@ extension ClientSession {
         write.legs[side.other].state = write.isUncertainOnNew ? .parked : .skipped
         if write.isUncertainOnNew { metrics.legParked(.new) }
         var answer = isFinal ? StoredAnswer(of: upstream, servedBy: side, loop: loop) : nil
+        if !upstream.head.isChunked, (0...StoredAnswer.bodyLimitBytes).contains(upstream.head.contentLength) {
+            return try await refuse(write, wholly: answer, upstream, pool)
+        }
         answer?.isBodyOmitted = true
         guard await keep(write, servedBy: side, answer) else {
             dispose(upstream, pool)
@@ -286,6 +298,26 @@ extension ClientSession {
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
         try await tell(write, answer, capture, revisionAccepted: false, upstream, pool, reason)
+    }
+
+    /// A refusal that is short: it is kept whole before the client has any of it, so that a repeat gets it whatever happens.
+    private func refuse(
+        _ write: AcceptedWrite, wholly answer: StoredAnswer?, _ upstream: Connection, _ pool: UpstreamPool
+    ) async throws(SessionEnd) {
+        let capture = AnswerCapture(pool: loop.blocks)
+        capture.reset(limit: StoredAnswer.bodyLimitBytes)
+        _ = await pool.drain(upstream, into: capture, toHead: request.isHead)
+        guard capture.state == .complete else {
+            // An answer that broke off is none: a repeat is a new attempt (contract §6.4).
+            _ = await keep(write, servedBy: pool.side, nil)
+            return try await self.answer(.upstream(.broken))
+        }
+        var answer = answer
+        answer?.body = Array(capture.body)
+        guard await keep(write, servedBy: pool.side, answer) else { return try await self.answer(.journalUnavailable) }
+        request.decision = Decision(side: pool.side, reason: request.decision.reason)
+        try await self.answer(with: capture, of: pool.side)
+        capture.release()
     }
 
     /// The backend answered with an error of its own and nobody can take over: the client gets that answer.
@@ -347,9 +379,16 @@ extension ClientSession {
         answer?.take(capture)
         var legs = write.legs
         if let other = write.other { legs[other.side] = other.status }
-        let returned = worker.coordinator.post(
-            answered: .answered(
-                write.sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted))
+        let (coordinator, sequence) = (worker.coordinator, write.sequence)
+        let update = JournalUpdate.answered(
+            sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted)
+        let returned: SideSet
+        if write.isRemembered {
+            returned = coordinator.post(answered: update)
+            coordinator.leave(sequence, side)
+        } else {
+            returned = coordinator.post(answered: update) { coordinator.leave(sequence, side) }
+        }
         // The leg was deferred, and has come back from the journal while the client took its answer.
         if returned.contains(SideSet(side.other)) {
             worker.deliveries.start(delivery(of: write, side.other, status: legs[side].lastStatus ?? 200))

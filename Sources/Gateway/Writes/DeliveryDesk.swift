@@ -249,14 +249,20 @@ final class DeliveryDesk: @unchecked Sendable {
         forget(delivery)
         delivery.status.state = state
         delivery.status.nextAttemptMilliseconds = nil
-        coordinator.journal.post(.leg(delivery.sequence, delivery.side, delivery.status))
-        settled(delivery, delivery.side)
+        let (coordinator, user, sequence, side) = (coordinator, delivery.user, delivery.sequence, delivery.side)
+        let update = JournalUpdate.leg(sequence, side, delivery.status)
+        if isRemembered(delivery.status) {
+            coordinator.journal.post(update)
+            coordinator.settled(sequence, user: user, side)
+        } else {
+            coordinator.journal.post(update) { coordinator.settled(sequence, user: user, side) }
+        }
     }
 
-    /// A leg is no longer outstanding: its user does not wait for it any more, and the next in its lanes may go.
-    private func settled(_ delivery: Delivery, _ side: Side) {
-        coordinator.removeOutstanding(delivery.sequence, user: delivery.user, side)
-        coordinator.leave(delivery.sequence, side)
+    /// Whether the backend knows a repeat for one: what it took, and nothing else. Any other leg that is settled would have an
+    /// effect of its own when a crash has it sent again, after later ones of its lane: those wait until that is durable.
+    private func isRemembered(_ status: LegStatus) -> Bool {
+        status.lastStatus.map { (200...299).contains($0) } ?? false
     }
 
     private func forget(_ delivery: Delivery) {
@@ -283,8 +289,7 @@ final class DeliveryDesk: @unchecked Sendable {
                 && coordinator.conclude(
                     delivery.sequence, user: delivery.user, other,
                     acceptedMilliseconds: delivery.acceptedMilliseconds, status: status)
-            if answered(delivery, status, other: delivery.otherStatus, accepted: true) { needsDelivery = true }
-            settled(delivery, delivery.side)
+            if answered(delivery, status) { needsDelivery = true }
             guard needsDelivery else { return }
             start(
                 Delivery(
@@ -308,14 +313,37 @@ final class DeliveryDesk: @unchecked Sendable {
             }
         case .failed:
             worker.metrics.write(backend, leg: .authoritative, result: .error, nanoseconds: nanoseconds)
-            retry(delivery)
+            if delivery.side == .new, delivery.otherStatus.state.isOutstanding {
+                fallBack(delivery)
+            } else {
+                retry(delivery)
+            }
         }
     }
 
+    /// New fails, and was to decide: legacy decides in its place (contract §5), as it would have done for the client.
+    private func fallBack(_ delivery: Delivery) {
+        forget(delivery)
+        start(
+            Delivery(
+                sequence: delivery.sequence, user: delivery.user, side: .legacy,
+                acceptedMilliseconds: delivery.acceptedMilliseconds, status: delivery.otherStatus, message: nil,
+                otherStatus: delivery.status, isAuthoritative: true, answeredStatus: nil))
+    }
+
+    /// The side that decides has taken a write that an earlier process had under way.
     /// - Returns: whether the other leg has come back from the journal meanwhile and needs a delivery.
-    private func answered(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) -> Bool {
-        coordinator.post(answered: update(delivery, status, other: other, accepted: accepted))
-            .contains(SideSet(delivery.side.other))
+    private func answered(_ delivery: Delivery, _ status: Int) -> Bool {
+        let (coordinator, user, sequence, side) = (coordinator, delivery.user, delivery.sequence, delivery.side)
+        let update = update(delivery, status, other: delivery.otherStatus, accepted: true)
+        let returned: SideSet
+        if isRemembered(delivery.status) {
+            returned = coordinator.post(answered: update)
+            coordinator.settled(sequence, user: user, side)
+        } else {
+            returned = coordinator.post(answered: update) { coordinator.settled(sequence, user: user, side) }
+        }
+        return returned.contains(SideSet(side.other))
     }
 
     private func update(_ delivery: Delivery, _ status: Int, other: LegStatus, accepted: Bool) -> JournalUpdate {

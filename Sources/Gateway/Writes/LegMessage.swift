@@ -1,3 +1,4 @@
+import HTTPWire
 import Journal
 import Rollout
 import Telemetry
@@ -81,6 +82,18 @@ extension UpstreamPool {
             mayHaveBeenSeen = !wroteNothing
             fresh = true
         }
+    }
+}
+
+extension Connection {
+    /// Whether all of the answer whose head was parsed is here already.
+    func hasWholeAnswer(toHead: Bool) -> Bool {
+        var scanner = BodyScanner.response(head, toHead: toHead)
+        guard let left = scanner.remainingLength else {
+            return scanner.scan(input.readable + head.length, input.count - head.length) { _, _ in } != nil
+                && scanner.isDone
+        }
+        return input.count - head.length >= left
     }
 }
 

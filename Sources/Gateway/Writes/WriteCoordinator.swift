@@ -165,10 +165,17 @@ package final class WriteCoordinator: Sendable {
 
     /// Tells the journal what became of a write. After `conclude` and `leave`.
     /// - Returns: sides whose deferred leg has come back already: its delivery begins now.
-    func post(answered update: JournalUpdate) -> SideSet {
-        journal.post(update)
+    /// - Parameter kept: called when it is durable, on a thread of the journal.
+    func post(answered update: JournalUpdate, kept: (@Sendable () -> Void)? = nil) -> SideSet {
+        if let kept { journal.post(update, kept: kept) } else { journal.post(update) }
         // After that: a page that begins in between must still find the change here.
         return tables.withLock { $0.legs.answered(update.sequence) }
+    }
+
+    /// A leg is no longer outstanding: its user does not wait for it any more, and the next in its lanes may go.
+    func settled(_ sequence: Sequence64, user: String?, _ side: Side) {
+        removeOutstanding(sequence, user: user, side)
+        leave(sequence, side)
     }
 
     /// Tells the journal of a write that was not accepted, and lets its lanes go on when that is durable, not before: after a

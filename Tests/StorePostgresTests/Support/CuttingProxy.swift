@@ -23,15 +23,13 @@ final class CuttingProxy: Sendable {
         var template = Array("/tmp/cutover-proxy-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template))
         target = server.directory + "/.s.PGSQL.5432"
-        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let door = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        listener = door
         let path = directory + "/.s.PGSQL.5432"
-        precondition(Self.withAddress(path) { Glibc.bind(listener, $0, $1) } == 0 && listen(listener, 16) == 0)
-        let (listener, accept) = (
-            listener, { [weak self] client in self?.serve(client) ?? () } as @Sendable (Int32) -> Void
-        )
-        _ = Thread(name: "proxy") {
-            while case let client = Glibc.accept(listener, nil, nil), client >= 0 { accept(client) }
-            Glibc.close(listener)
+        precondition(Self.withAddress(path) { Glibc.bind(door, $0, $1) } == 0 && listen(door, 16) == 0)
+        _ = Thread(name: "proxy") { [weak self] in
+            while case let client = Glibc.accept(door, nil, nil), client >= 0 { self?.serve(client) }
+            Glibc.close(door)
         }
     }
 

@@ -132,6 +132,7 @@ extension PostgresSchema {
             started_at timestamptz NOT NULL DEFAULT now(),
             expires_at timestamptz NOT NULL,
             ended_at timestamptz,
+            heir bigint,                        -- the gateway that takes its changes over
             seen_version bigint NOT NULL DEFAULT 0,
             seen_announcement bigint NOT NULL DEFAULT 0
         ) WITH (fillfactor = 50);
@@ -164,15 +165,15 @@ extension PostgresSchema {
         END $$;
         CREATE TRIGGER gateway_removed AFTER DELETE ON gateway FOR EACH ROW EXECUTE FUNCTION gateway_removed();
 
-        -- Group numbers count per gateway: those of another say nothing to the new owner.
+        -- Group numbers count per gateway: those of another say nothing to the new owner. A negative one says which takeover it
+        -- was (`take_over`).
         CREATE FUNCTION change_taken_over() RETURNS trigger LANGUAGE plpgsql SET search_path TO cutover AS $$
         BEGIN
-            -- A negative number says which takeover it was (`take_over`).
-            NEW.group_number := least(NEW.group_number, 0);
+            NEW.group_number := 0;
             RETURN NEW;
         END $$;
         CREATE TRIGGER change_taken_over BEFORE UPDATE OF owner ON change FOR EACH ROW
-            WHEN (OLD.owner <> NEW.owner) EXECUTE FUNCTION change_taken_over();
+            WHEN (OLD.owner <> NEW.owner AND NEW.group_number > 0) EXECUTE FUNCTION change_taken_over();
 
         """
 }

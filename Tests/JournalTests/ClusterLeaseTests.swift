@@ -62,6 +62,14 @@ import Testing
         #expect(lease.state == .lapsed(id: 7))
     }
 
+    @Test func aGapWhileItArrivesBeginsTheArrivalAnew() {
+        var lease = ClusterLease()
+        _ = lease.joined(7, sentAt: 0)
+        #expect(lease.renewed(7, sentAt: second, now: second) == .nothing)
+        // The others have stopped waiting for it, and may have forgotten that it had made itself known.
+        #expect(lease.renewed(7, sentAt: 9 * second, now: 9 * second) == .arrive(id: 7))
+    }
+
     @Test func theFenceIsToldOnce() {
         var lease = held(sentAt: 0)
         #expect(lease.ended(7) == .fence(id: 7))

@@ -91,7 +91,8 @@ package final class ClusterStanding: Sendable {
     /// - Parameter isOutstanding: whether legs of this user to that side are still outstanding here.
     /// - Returns: false when not all could be told in time.
     func announce(_ user: String, _ side: Side, isOutstanding: () -> Bool) async -> Bool {
-        guard let cluster, cluster.state.members > 1 else { return true }
+        // Also where this gateway seems to be alone: only the cluster knows whether it can be sure of that at this moment.
+        guard let cluster else { return true }
         let isKnown = announced.withLock { side == .legacy ? $0.legacy.contains(user) : $0.new.contains(user) }
         if isKnown { return true }
         let isTold = await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in

@@ -37,7 +37,7 @@ enum ClusterQueries {
         """)
 
     static let takeoverNumber = PostgresStatement("cluster_takeover", "SELECT nextval('takeover_number')")
-    static let takeOver = PostgresStatement("cluster_take_over", "SELECT * FROM take_over($1, $2, $3, $4)")
+    static let takeOver = PostgresStatement("cluster_take_over", "SELECT * FROM take_over($1, $2, $3, $4, $5)")
     static let fate = PostgresStatement(
         "cluster_fate", "SELECT pg_xact_status($1::bigint::text::xid8) = 'in progress'")
     static let free = PostgresStatement("cluster_free", "SELECT free_gateways($1)")

@@ -14,14 +14,17 @@ extension PostgresCluster {
                 gone.append(.init(id: rows.integer(row, 0), expiresMicroseconds: rows.integer(row, 1)))
             }
         }
-        if !gone.isEmpty { try takeOver(gone, id) }
+        // Page by page, each told before the next, until nothing is left, or others are the heirs.
+        if !gone.isEmpty, try takeOver(gone, id) > 0 { return }
         settle(id) { agenda in
             if case .takeOver = agenda.arrival { agenda.arrival = .announce }
         }
     }
 
-    /// Ends them, where that is still to be done, and makes what they left outstanding this gateway's own.
-    func takeOver(_ gone: [ClusterAgenda.Gone], _ id: Int64) throws(JournalError) {
+    /// Ends them, where that is still to be done, and makes a page of what they left outstanding this gateway's own.
+    /// - Returns: how many changes it took.
+    @discardableResult
+    func takeOver(_ gone: [ClusterAgenda.Gone], _ id: Int64) throws(JournalError) -> Int64 {
         let number = try workConnection.query(ClusterQueries.takeoverNumber).integer(0, 0)
         // Noted before it is done: should the connection break just then, it is told all the same, if it was done.
         settle(id) { $0.reports.append(.init(number: number)) }
@@ -37,7 +40,7 @@ extension PostgresCluster {
                     SET LOCAL statement_timeout TO \(Self.takeOverTimeoutMilliseconds);
                     """)
                 let parameters = PostgresParameters().int64(id).int64(number).int64s(ids)
-                    .int64s(gone.map(\.expiresMicroseconds))
+                    .int64s(gone.map(\.expiresMicroseconds)).int64(Int64(ClusterLimits.page))
                 let results = try workConnection.run(
                     [(ClusterQueries.takeOver, parameters)], timeoutMilliseconds: Self.takeOverTimeoutMilliseconds)
                 guard let rows = results.last else { return 0 }
@@ -58,9 +61,10 @@ extension PostgresCluster {
         }
         settle(id) { agenda in
             if moved == 0 { agenda.reports.removeAll { $0.number == number } }
-            // The next glance shows what is left.
-            agenda.gone = []
+            // More of them may be left; or the next glance shows what is.
+            if moved < ClusterLimits.page { agenda.gone = [] }
         }
+        return moved
     }
 
     /// Whether a transaction may still be committed.

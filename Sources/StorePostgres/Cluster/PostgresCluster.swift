@@ -38,8 +38,8 @@ package final class PostgresCluster: JournalCluster, @unchecked Sendable {
 
     /// How long a round trip of the lease's connection may take, in milliseconds. Below the time that a lease lasts without.
     static let leaseTimeoutMilliseconds: UInt64 = 2_000
-    /// How long taking over may take in the store, in milliseconds: it writes every row that was left outstanding.
-    static let takeOverTimeoutMilliseconds: UInt64 = 60_000
+    /// How long taking a page over may take in the store, in milliseconds.
+    static let takeOverTimeoutMilliseconds: UInt64 = 10_000
     /// How long `start` waits for everything that it has to know.
     static let startNanoseconds: UInt64 = 90_000_000_000
 

@@ -18,10 +18,11 @@ extension PostgresSchema {
         case left = "cutover_left"
     }
 
-    // One gateway has one heir: whoever holds its advisory lock may end it and take its changes, in one transaction.
+    // One gateway has one heir, which takes its changes page by page, so that their delivery begins at once however many there
+    // are. What is not taken yet is another's change to the heir, and comes before its own in their lanes as any other does.
     //
-    // What was taken over has a negative group number, the same for all that was taken in one go: that is how it is told in
-    // pages although the new owner's own changes come in between.
+    // What was taken over has a negative group number, the same for one page: that is how it is found again when the commit
+    // broke off, among the heir's own changes.
     static let clusterFunctions = """
         CREATE SEQUENCE takeover_number AS bigint;
 
@@ -49,11 +50,12 @@ extension PostgresSchema {
         END $$;
 
         -- Ends gateways whose lease has run out and was not renewed since it was looked at (p_expires, in microseconds; NULL: it
-        -- has ended already), and takes what they left outstanding. Only for a gateway that lives itself.
-        CREATE FUNCTION take_over(p_me bigint, p_number bigint, p_gone bigint[], p_expires bigint[])
+        -- has ended already), and takes the next p_limit changes that they left outstanding, one gateway after the other. Whoever
+        -- has begun goes on: there is one heir, until that one ends too. Only for a gateway that lives itself.
+        CREATE FUNCTION take_over(p_me bigint, p_number bigint, p_gone bigint[], p_expires bigint[], p_limit bigint)
         RETURNS TABLE (out_moved bigint, out_transaction bigint) LANGUAGE plpgsql AS $$
         DECLARE
-            v_mine bigint[] := '{}';
+            v_moved bigint;
         BEGIN
             out_moved := 0;
             out_transaction := pg_current_xact_id()::text::bigint;
@@ -63,17 +65,22 @@ extension PostgresSchema {
                 RETURN;
             END IF;
             FOR i IN 1..cardinality(p_gone) LOOP
+                EXIT WHEN out_moved >= p_limit;
                 CONTINUE WHEN p_gone[i] = p_me OR NOT may_inherit(p_gone[i]);
-                UPDATE gateway g SET ended_at = clock_timestamp()
-                    WHERE g.id = p_gone[i] AND g.ended_at IS NULL AND g.expires_at < clock_timestamp()
-                        AND (extract(epoch FROM g.expires_at) * 1000000)::bigint = p_expires[i];
-                IF EXISTS (SELECT 1 FROM gateway g WHERE g.id = p_gone[i] AND g.ended_at IS NOT NULL) THEN
-                    v_mine := v_mine || p_gone[i];
-                END IF;
+                UPDATE gateway g SET ended_at = coalesce(g.ended_at, clock_timestamp()), heir = p_me
+                    WHERE g.id = p_gone[i]
+                        AND (g.ended_at IS NOT NULL OR g.expires_at < clock_timestamp()
+                            AND (extract(epoch FROM g.expires_at) * 1000000)::bigint = p_expires[i])
+                        AND (g.heir IS NULL OR g.heir = p_me OR NOT EXISTS (SELECT 1 FROM gateway h
+                            WHERE h.id = g.heir AND h.ended_at IS NULL AND h.expires_at > clock_timestamp()));
+                CONTINUE WHEN NOT FOUND;
+                WITH page AS (
+                    SELECT c.sequence FROM change c WHERE c.owner = p_gone[i] AND \(outstanding)
+                    ORDER BY c.sequence LIMIT p_limit - out_moved FOR UPDATE)
+                UPDATE change c SET owner = p_me, group_number = -p_number FROM page p WHERE c.sequence = p.sequence;
+                GET DIAGNOSTICS v_moved = ROW_COUNT;
+                out_moved := out_moved + v_moved;
             END LOOP;
-            UPDATE change c SET owner = p_me, group_number = -p_number
-                WHERE c.owner = ANY (v_mine) AND \(outstanding);
-            GET DIAGNOSTICS out_moved = ROW_COUNT;
             RETURN NEXT;
         END $$;
 

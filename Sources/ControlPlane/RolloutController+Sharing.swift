@@ -17,15 +17,15 @@ extension RolloutController {
     /// The longest that a raise waits: longer than a lease, after which a silent gateway counts no more.
     static let raiseWaitMilliseconds = 12_000
 
-    /// Whether other gateways use the store now.
-    var isShared: Bool { (cluster?.state.members ?? 1) > 1 }
+    /// Whether other gateways may use the store. How many do is not asked: one may be joining right now.
+    var isShared: Bool { cluster != nil }
 
     /// Puts what was decided in force: at once where the store is not shared, else as soon as the others are armed.
     /// - Returns: warnings for whoever asked.
     func bringIntoForce(_ next: RolloutState) async -> [String] {
         let target = Decided(state: next, pins: pins)
         if target == inForce { return [] }
-        guard let cluster, isShared else {
+        guard let cluster else {
             putInForce(next)
             return []
         }
@@ -125,7 +125,6 @@ extension RolloutController {
             return
         }
         cluster.acknowledge(version)
-        guard isShared else { return }
         _ = await cluster.isAcknowledged(version, timeoutMilliseconds: Int64(Self.raiseWaitMilliseconds))
         _ = await cluster.refreshForeign()
     }

@@ -101,7 +101,7 @@ extension ClientSession {
     /// moves back would (contract §5), so that nobody reads older than what they were told.
     private func legacyCatchesUp() async {
         let coordinator = worker.coordinator
-        if let cluster = coordinator.standing.cluster, cluster.state.members > 1 {
+        if let cluster = coordinator.standing.cluster {
             // What other gateways have outstanding is looked up for the few reads that new fails.
             _ = await cluster.refreshForeign()
         }

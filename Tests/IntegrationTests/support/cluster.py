@@ -2,7 +2,6 @@
 
 import itertools
 import random
-import threading
 import time
 
 from .gateway import Gateway, merged
@@ -42,11 +41,8 @@ class Cluster:
 
     def start(self):
         """All at once, as an orchestrator does it."""
-        threads = [threading.Thread(target=gateway.start, args=(False,)) for gateway in self.gateways]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        for gateway in self.gateways:
+            gateway.start(wait=False)
         for gateway in self.gateways:
             gateway.wait_until_ready(60)
         return self

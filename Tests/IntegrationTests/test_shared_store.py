@@ -232,7 +232,7 @@ def test_writers_at_both_have_one_order_per_record(make_cluster, recorders, trou
             side_in_trouble.mode(delay=dice.choice([0.01, 0.05]))
         else:
             # Legacy has no fallback: while it fails, its users get its 5xx and repeat.
-            side_in_trouble.mode(status=503)
+            side_in_trouble.mode(status=502)
             time.sleep(0.5)
             side_in_trouble.mode(status=None)
         load.go_on(40, 60)

@@ -115,7 +115,7 @@ def postgres():
 
 @pytest.fixture
 def make_cluster(request, scratch):
-    """Makes and starts gateways on one store: `make_cluster(legacy, new, count=…, percent=…, config=…, plan=…, server=…)`."""
+    """Makes and starts gateways on one store: `make_cluster(legacy, new, count=…, percent=…, config=…, server=…)`."""
     request.node.gateways = []
     made = []
 

@@ -37,8 +37,8 @@ def test_kills_among_gateways_lose_double_and_reorder_nothing(make_cluster, reco
     assert len(load.acknowledged) >= 5 * kills, "the load was too light to prove anything"
     prove(cluster, load, *recorders, seconds=SETTLED_SECONDS, excused=absent_on_both)
     settled = time.monotonic() - last
-    print(f"{chaos.kills} kills, {chaos.in_start} of them in the start, {mover.moves} changes of the percent, {settled:.1f} s "
-          f"from the last start to rest")
+    print(f"{chaos.kills} kills, {chaos.in_start} of them in the start, {mover.moves} changes of the percent, "
+          f"{settled:.1f} s from the last start to rest")
 
 
 def test_a_gateway_that_is_gone_for_good_is_replaced(make_cluster, recorders):

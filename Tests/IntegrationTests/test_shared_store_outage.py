@@ -33,6 +33,17 @@ def reads_go_on(cluster):
     return True
 
 
+def slow_looks(cluster):
+    """Looks at status, metrics and health of every gateway; those that failed or took too long."""
+    found = []
+    for number, gateway in enumerate(cluster):
+        for path in ("/api/v1/status", "/metrics", "/healthz"):
+            (status, _, _), seconds = timed(lambda: gateway.admin("GET", path))  # pylint: disable=cell-var-from-loop
+            if status != 200 or seconds > SEEN_WITHIN_SECONDS:
+                found.append((number + 1, path, status, round(seconds, 2)))
+    return found
+
+
 def settle(cluster, load, recorders):
     """After the store is back: everything goes on by itself, nothing was lost, and nobody was fenced for it."""
     cluster.everywhere(lambda gateway: gateway.status()["store"]["connected"], "the store is back", 30)
@@ -96,21 +107,18 @@ def test_a_store_that_hangs_keeps_neither_status_nor_metrics_nor_reads(cluster, 
     load = Load(cluster, seed(), pause=0.01)
     load.go_on(50, 60)
     with postgres.frozen():
-        until = time.monotonic() + 8
         refused = []
-        writer = threading.Thread(
-            target=lambda: refused.extend(in_parallel(lambda given: timed(lambda: put(given[1], given[0])), enumerate(cluster))))
+
+        def write_at_all():
+            refused.extend(in_parallel(lambda given: timed(lambda: put(given[1], given[0])), enumerate(cluster)))
+
+        writer = threading.Thread(target=write_at_all)
         writer.start()
-        slow = []
+        until = time.monotonic() + 8
         while time.monotonic() < until:
-            for number, gateway in enumerate(cluster):
-                for what, path in (("status", "/api/v1/status"), ("metrics", "/metrics"), ("healthz", "/healthz")):
-                    (status, _, _), seconds = timed(lambda: gateway.admin("GET", path))  # pylint: disable=cell-var-from-loop
-                    if status != 200 or seconds > SEEN_WITHIN_SECONDS:
-                        slow.append((number + 1, what, status, round(seconds, 2)))
+            assert slow_looks(cluster) == []
             reads_go_on(cluster)
             time.sleep(0.1)
-        assert slow == []
         assert all(gateway.status()["store"]["stale"] for gateway in cluster)
         writer.join(REFUSED_WITHIN_SECONDS)
         assert len(refused) == 2

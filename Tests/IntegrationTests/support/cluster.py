@@ -100,5 +100,4 @@ class Chaos:
     def _kill(self, gateway, starts):
         gateway.kill()
         self.kills += 1
-        pause = self.dice.choice([0, self.dice.uniform(0, 1), self.dice.uniform(0, 3), self.dice.uniform(0, self.longest)])
-        starts[gateway] = time.monotonic() + pause
+        starts[gateway] = time.monotonic() + self.dice.uniform(0, self.dice.choice([0, 1, 3, self.longest]))

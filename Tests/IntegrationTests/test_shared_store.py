@@ -1,4 +1,4 @@
-"""Several gateways on one PostgreSQL are one gateway to the outside: rollout, keys, revisions, order, read your writes."""
+"""Several gateways on one PostgreSQL are one to the outside: rollout, keys, revisions, order, read your writes."""
 
 import random
 import threading

@@ -119,8 +119,8 @@ class PostgresServer:
 
     @contextlib.contextmanager
     def frozen(self):
-        """All of it is stopped (SIGSTOP) within the block: connections stand, new ones are taken by the kernel, and nobody
-        answers."""
+        """All of it is stopped (SIGSTOP) within the block: connections stand, new ones are taken by the kernel, and
+        nobody answers."""
         self._signal_all(signal.SIGSTOP)
         try:
             yield

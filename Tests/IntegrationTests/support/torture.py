@@ -200,8 +200,8 @@ class Client(threading.Thread):
 
 
 class Load:
-    """Clients under way. `patience` is how long a client waits for an answer before it repeats; `wander` is how often it
-    goes to another gateway though nothing is wrong with the one that it has."""
+    """Clients under way. `patience` is how long a client waits for an answer before it repeats; `wander` is how often
+    it goes to another gateway though nothing is wrong with the one that it has."""
 
     def __init__(self, gateways, seed, users=4, clients_per_user=3, records=4, patience=20.0, pause=0.0, wander=0.0):
         self.addresses = [address_of(gateway) for gateway in several(gateways)]
@@ -234,7 +234,8 @@ class Load:
 
     def __str__(self):
         return (f"seed {self.seed}: {len(self.acknowledged)} acknowledged, {len(self.refused)} refused, {self.reads} "
-                f"read back, {len(self.not_kept)} answers not kept, statuses {dict(self.statuses)}, broken {dict(self.broken)}")
+                f"read back, {len(self.not_kept)} answers not kept, statuses {dict(self.statuses)}, "
+                f"broken {dict(self.broken)}")
 
 
 class Mover(threading.Thread):

@@ -321,6 +321,8 @@ extension AdminAPI {
         gauges.legacyWritten = picture.state.legacyWrites
         gauges.legacyMissing = UInt64(dataPlane.shared.coordinator.legacyGate.missing)
         gauges.journalQueue = UInt64(journalFigures.queueDepth)
+        gauges.journalGroups = journalFigures.groups
+        gauges.journalGroupWrites = journalFigures.submissions
         gauges.journalWritable = health.isWritable.load(ordering: .relaxed)
         gauges.rolloutPercent = Double(picture.state.percentHundredths) / 100
         gauges.shadowPercent = Double(picture.state.shadowHundredths) / 100

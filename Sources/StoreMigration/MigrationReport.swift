@@ -15,9 +15,9 @@ package struct MigratedTable: Sendable, Equatable {
 
     init(_ name: String) { self.name = name }
 
-    mutating func differs(_ count: Int64 = 1, _ words: @autoclosure () -> String) {
+    mutating func differs(_ words: String, count: Int64 = 1) {
         differing += count
-        if firstDiffering.count < Self.told { firstDiffering.append(words()) }
+        if firstDiffering.count < Self.told { firstDiffering.append(words) }
     }
 }
 

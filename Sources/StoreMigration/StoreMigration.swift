@@ -164,7 +164,7 @@ extension StoreMigration {
         let lanes = try target.batchLanes()
         result.rows = lanes.count
         result.verified = lanes.count - lanes.stray
-        if lanes.stray > 0 { result.differs(lanes.stray, "\(lanes.stray) lanes belong to no open batch") }
+        if lanes.stray > 0 { result.differs("\(lanes.stray) lanes belong to no open batch", count: lanes.stray) }
         return result
     }
 

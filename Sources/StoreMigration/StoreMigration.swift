@@ -12,7 +12,7 @@ package struct StoreMigration {
     package enum Mode: Sendable {
         /// Move, compare, and keep it only when nothing differs.
         case move
-        /// Count the rows, look whether the target would take them, and change nothing.
+        /// Count the rows, look whether the target would take them, and change nothing. The gateway may run.
         case dryRun
         /// Compare with what was moved before, and change nothing.
         case verify
@@ -21,8 +21,9 @@ package struct StoreMigration {
     private let source: SQLiteExport
     private let sourcePath: String
     private let target: PostgresImport
-    /// Held for its lock: no gateway works on the source meanwhile.
-    private let directory: DataDirectory
+    private let mode: Mode
+    /// Held for its lock: no gateway works on the source meanwhile. nil: it is only looked at.
+    private let directory: DataDirectory?
     private let progress: (_ step: String, _ table: MigratedTable) -> Void
 
     /// - Parameters:
@@ -31,7 +32,7 @@ package struct StoreMigration {
     ///   - progress: called after each step with a table: `moved` or `verified`.
     /// - Throws: `cannotOpen` when there is no journal or no valid address, `inUse` when a gateway works on the directory.
     package init(
-        directory path: String, url: String,
+        directory path: String, url: String, mode: Mode,
         progress: @escaping (_ step: String, _ table: MigratedTable) -> Void = { _, _ in }
     ) throws(JournalError) {
         target = PostgresImport(try PostgresAddress(url))
@@ -39,8 +40,9 @@ package struct StoreMigration {
         guard access(path + "/" + DataDirectory.databaseName, F_OK) == 0 else {
             throw JournalError(.cannotOpen, "\(path) holds no embedded store (\(DataDirectory.databaseName))")
         }
-        directory = try DataDirectory(path)
-        sourcePath = directory.databasePath
+        directory = mode == .dryRun ? nil : try DataDirectory(path)
+        sourcePath = path + "/" + DataDirectory.databaseName
+        self.mode = mode
         source = try SQLiteExport(path: sourcePath)
         self.progress = progress
     }
@@ -48,7 +50,7 @@ package struct StoreMigration {
     /// - Returns: what was found. Where rows differ (`differing`), nothing was kept in the target.
     /// - Throws: `inUse` when the target is not empty; what either store throws. Nothing was kept then, unless the message says that
     ///   it is not known.
-    package func run(_ mode: Mode) throws(JournalError) -> MigrationReport {
+    package func run() throws(JournalError) -> MigrationReport {
         switch mode {
         case .dryRun:
             try target.inspect()

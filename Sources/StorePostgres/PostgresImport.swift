@@ -48,6 +48,8 @@ package final class PostgresImport {
     /// Makes the store ready, begins the transaction, and keeps gateways out of the store until it ends.
     /// - Throws: as `inspect`.
     package func begin() throws(JournalError) {
+        // First of all: what is refused is not brought up to date either.
+        try inspect()
         try PostgresSchema.prepare(connection)
         try start("BEGIN")
         // Whoever joins writes to `gateway`, and nobody writes anything else without having joined.

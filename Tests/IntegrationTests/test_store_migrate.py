@@ -93,7 +93,7 @@ def test_a_gateway_goes_on_in_a_shared_store_where_it_stopped(make_gateway, lega
     post(gateway, change("u", "r", 2))
     post(gateway, change("v", "s", 1))
     eventually(lambda: gateway.status()["journal"]["pending"]["new"] == 3, "the legs to new are outstanding")
-    before = gateway.read("events")["events"]
+    before = gateway.read("events")["items"]
 
     running = cutover(*arguments(gateway, postgres), check=False)
     assert running.returncode == 1 and "in use by process" in running.stderr and "stop the gateway" in running.stderr
@@ -115,11 +115,11 @@ def test_a_gateway_goes_on_in_a_shared_store_where_it_stopped(make_gateway, lega
     assert post(gateway, change("u", "r", 1, text="other")).status == 409
     assert gateway.status()["rollout"]["percent"] == 0.5
     assert gateway.read("users/anna")["pin"] is not None
-    after = gateway.read("events")["events"]
+    after = gateway.read("events")["items"]
     assert after[-len(before):] == before
-    assert max(row["seq"] for row in gateway.read("journal")["changes"]) == 3
+    assert max(row["seq"] for row in gateway.read("journal")["items"]) == 3
     assert post(gateway, change("u", "t", 1)).status < 300
-    assert max(row["seq"] for row in gateway.read("journal")["changes"]) == 4
+    assert max(row["seq"] for row in gateway.read("journal")["items"]) == 4
 
 
 def test_killed_half_way_nothing_is_there_and_it_can_be_run_again(gateway, postgres):

@@ -29,7 +29,7 @@ import Testing
         _ source: EmbeddedJournal, _ mode: StoreMigration.Mode = .move,
         progress: @escaping (String, MigratedTable) -> Void = { _, _ in }
     ) throws(JournalError) -> MigrationReport {
-        try StoreMigration(directory: source.path, url: url, progress: progress).run(mode)
+        try StoreMigration(directory: source.path, url: url, mode: mode, progress: progress).run()
     }
 
     @Test func everyRowArrivesAndIsCompared() throws {
@@ -223,6 +223,7 @@ import Testing
         let store = try SQLiteStore(directory: source.path)
         var error = #expect(throws: JournalError.self) { try move(source) }
         #expect(error?.kind == .inUse && error?.message.contains("in use by process") == true)
+        #expect(try move(source, .dryRun).tables.first?.rows == 10, "looking is allowed")
         withExtendedLifetime(store) {}
         let other = try EmbeddedJournal(rows: 60)
         try PostgresSchema.prepare(try connection())
@@ -234,16 +235,20 @@ import Testing
     @Test func whatIsNoStoreIsRefusedAndLeftAlone() throws {
         let source = try EmbeddedJournal(rows: 60)
         #expect(
-            failure { () throws(JournalError) in _ = try StoreMigration(directory: source.path, url: "nonsense") }
+            failure { () throws(JournalError) in
+                _ = try StoreMigration(directory: source.path, url: "nonsense", mode: .move)
+            }
                 == .cannotOpen)
         let nowhere = "postgresql://postgres@/nowhere?host=\(PostgresServer.shared.directory)"
         #expect(
-            failure { () throws(JournalError) in _ = try StoreMigration(directory: source.path, url: nowhere).run(.move)
+            failure { () throws(JournalError) in
+                _ = try StoreMigration(directory: source.path, url: nowhere, mode: .move).run()
             }
                 == .unreachable)
         let absent = source.path + "-absent"
         #expect(
-            failure { () throws(JournalError) in _ = try StoreMigration(directory: absent, url: url) } == .cannotOpen)
+            failure { () throws(JournalError) in _ = try StoreMigration(directory: absent, url: url, mode: .move) }
+                == .cannotOpen)
         #expect(access(absent, F_OK) != 0)
         try connection().script("CREATE SCHEMA cutover; CREATE TABLE cutover.theirs (a int)")
         #expect(failure { () throws(JournalError) in _ = try move(source) } == .foreign)

@@ -17,17 +17,17 @@ let storeMigrateCommand = Command(
         .value("from", "STORE", "Where the journal is: sqlite"),
         .value("to", "STORE", "Where it goes: postgresql://user@host/db, or postgres"),
         .value("config", "FILE", "Configuration that names the data directory and, with --to postgres, the store"),
-        .value("data", "DIR", "Directory of the embedded store (default: that of --config, else ./cutover-data)"),
-        .toggle("dry-run", "Count the rows and look at the target, change nothing"),
+        .value("data", "DIR", "Directory of the embedded store (default: that of --config)"),
+        .toggle("dry-run", "Count the rows and look at the target, change nothing; the gateway may run"),
         .toggle("verify", "Compare with what was moved before any gateway used it, change nothing"),
     ],
     example: """
         $ cutover store migrate --from sqlite --to postgresql://cutover@db/cutover --data /var/lib/cutover
-        table            rows  verified  differing
-        change         20,000    20,000          0
-        batch_record      300       300          0
+        table              rows  verified  differing
+        change           20,000    20,000          0
+        batch_record      7,272     7,272          0
         …
-        moved: 41,318 rows, all of them read back and compared; new changes go on after 20,000
+        moved: 60,302 rows, all of them read back and compared; new changes go on after 20,000
         Start the gateway with store: postgresql://… and keep the data directory: it holds the tokens and the old journal.
         """,
     run: storeMigrate)
@@ -38,9 +38,9 @@ private func storeMigrate(_ invocation: Invocation) throws -> Int32 {
     let console = invocation.console
     let report: MigrationReport
     do throws(JournalError) {
-        report = try StoreMigration(directory: directory, url: url) { step, table in
+        report = try StoreMigration(directory: directory, url: url, mode: mode) { step, table in
             if console.isTerminal { console.printError("\(step) \(table.name), \(grouped(Int(table.rows))) rows") }
-        }.run(mode)
+        }.run()
     } catch {
         throw CommandFailure(error.kind == .inUse ? error.message + whatToDo(error) : error.message)
     }
@@ -103,7 +103,10 @@ private func migrationEnds(_ invocation: Invocation) throws -> (directory: Strin
         }
         url = given
     }
-    return (invocation.value("data") ?? settings?.dataDirectory ?? Settings().dataDirectory, url)
+    let directory =
+        invocation.value("data") ?? settings?.dataDirectory ?? invocation.environment["CUTOVER_DATA"]
+        ?? Settings().dataDirectory
+    return (directory, url)
 }
 
 // MARK: - What is printed

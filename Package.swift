@@ -43,7 +43,8 @@ let package = Package(
         floor(
             "ControlPlane",
             [
-                "Gateway", "Configuration", "StoreSQLite", "StorePostgres", "JournalThreads", "ContentCoding", "HTTPClient",
+                "Gateway", "Configuration", "StoreSQLite", "StorePostgres", "JournalThreads", "ContentCoding",
+                "HTTPClient",
                 "Comparison", "Journal",
                 "Rollout", "Routing", "Telemetry", "CLinux",
             ]),

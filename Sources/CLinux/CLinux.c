@@ -21,3 +21,15 @@ void clinux_play_clock(uint64_t monotonic_nanoseconds, int64_t wall_milliseconds
 uint64_t clinux_played_monotonic_nanoseconds(void) { return played_monotonic_nanoseconds; }
 int64_t clinux_played_wall_milliseconds(void) { return played_wall_milliseconds; }
 #endif
+
+void clinux_start_anew(char *const arguments[]) {
+    DIR *open_files = opendir("/proc/self/fd");
+    if (open_files) {
+        for (struct dirent *entry; (entry = readdir(open_files));) {
+            int descriptor = atoi(entry->d_name);
+            if (descriptor > 2) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+        }
+        closedir(open_files);
+    }
+    execv("/proc/self/exe", arguments);
+}

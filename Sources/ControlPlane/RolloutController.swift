@@ -55,6 +55,8 @@ package actor RolloutController {
     var arming = 0
     var isAdopting = false
     var adoptsAgain = false
+    /// The journal was closed: nothing is read any more.
+    var isEnded = false
     let journal: ThreadedJournal
     /// The other gateways of the store; nil where the store is this one's alone.
     let cluster: (any JournalCluster)?
@@ -297,16 +299,16 @@ package actor RolloutController {
         let (known, mine) = (durableGeneration, saving)
         saving[record.generation] = record
         defer { saving[record.generation] = nil }
-        let stored = try await journal.write { store throws(JournalError) -> Int64 in
+        let isSaved = try await journal.write { store throws(JournalError) -> Bool in
             let stored = try store.loadRollout()
             let generation = stored?.generation ?? 0
             // Commands may come faster than the store is: an earlier one of this gateway's is as good as the known one.
             let isKnown = generation == known || (stored != nil && stored == mine[generation])
-            guard isKnown, generation < record.generation else { return generation }
-            return try store.saveRollout(record, replacing: generation, event: event) ? record.generation : generation
+            guard isKnown, generation < record.generation else { return false }
+            return try store.saveRollout(record, replacing: generation, event: event)
         }
-        if stored != record.generation { throw RolloutController.otherGeneration }
-        durableGeneration = max(durableGeneration, stored)
+        if !isSaved { throw RolloutController.otherGeneration }
+        durableGeneration = max(durableGeneration, record.generation)
     }
 
     /// A state is what the loops decide by, from now on, with the pins that hold now; unless a newer one is in force.

@@ -25,7 +25,8 @@ func serve(_ invocation: Invocation) -> Int32 {
     pthread_sigmask(SIG_BLOCK, &signals, nil)
     clinux_ignore_broken_pipes()
     do throws(ServerError) {
-        let server = try GatewayServer(settings: settings) { invocation.loadConfiguration(file: file) }
+        let server = try GatewayServer(
+            settings: settings, reload: { invocation.loadConfiguration(file: file) }, onFenced: { startAnew() })
         let (ports, adminPort) = try server.start()
         for (listener, port) in zip(settings.listeners, ports) {
             console.print("cutover: listening on http://\(address(listener.address, port))")
@@ -37,6 +38,17 @@ func serve(_ invocation: Invocation) -> Int32 {
         console.printError("cutover serve: \(error.text)")
         return ExitStatus.refused
     }
+}
+
+/// Begins this process anew, in place: what a fenced gateway has in memory is void, and nothing of it may be sent. Its
+/// supervisor sees the same process, its clients a closed connection.
+private func startAnew() {
+    logLine("starting anew")
+    var arguments: [UnsafeMutablePointer<CChar>?] = CommandLine.arguments.map { strdup($0) }
+    arguments.append(nil)
+    clinux_start_anew(&arguments)
+    // Only when it cannot: a supervisor starts it then (EX_TEMPFAIL).
+    _exit(75)
 }
 
 /// The address with the port that was really bound.

@@ -84,6 +84,8 @@ import Testing
         try execute(
             """
             DROP INDEX change_outstanding;
+            DROP INDEX change_unshared;
+            DROP INDEX change_skipped;
             CREATE INDEX change_outstanding ON change (sequence) WHERE \(Schema.outstanding);
             PRAGMA user_version = 1
             """)

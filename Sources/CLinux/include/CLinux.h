@@ -150,3 +150,7 @@ static inline void clinux_raise_descriptor_limit(void) {
 }
 // SIG_IGN is a cast, which Swift's importer leaves out.
 static inline void clinux_ignore_broken_pipes(void) { signal(SIGPIPE, SIG_IGN); }
+
+// Replaces this process by a new run of its own program. Every descriptor but the first three is closed by that. Returns only
+// when it cannot.
+void clinux_start_anew(char *const arguments[]);

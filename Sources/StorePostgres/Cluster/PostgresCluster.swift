@@ -79,6 +79,8 @@ package final class PostgresCluster: JournalCluster, @unchecked Sendable {
             }
             return true
         }
+        // The lease is held a moment before it is told of: whoever starts has heard of it.
+        telling.locked {}
         guard isReady else {
             leave()
             throw leaseConnection.failure(

@@ -1,4 +1,4 @@
-"""The price of the journal: writes per second and what clients wait, with and without it, against one fsync of the disk.
+"""The price of the journal: writes per second and what clients wait, with and without it, against one fsync.
 
 Alternating rounds, so that a machine that is busy with other work disturbs all alike; medians of the rounds. Also how
 many writes share a sync, memory with few and with a million rows, and how long a restart takes. Rewrites the section
@@ -111,10 +111,10 @@ class Bench:
             lambda: load(gateway.port, self.options, gateway), self.options.seconds)
         return result
 
-    def writes_per_sync(self):
+    def writes_per_sync(self, number):
         """Writes and fsyncs of a gateway of its own, counted by strace from its start to its end."""
-        report = self.directory / "syncs"
-        gateway = self.gateway(None, "counted", prefix=[
+        report = self.directory / f"syncs-{number}"
+        gateway = self.gateway(None, f"counted-{number}", prefix=[
             "strace", "-D", "-f", "--seccomp-bpf", "-c", "-U", "calls,name", "-e", "trace=fsync,fdatasync",
             "-o", report])
         seen = load(gateway.port, self.options, gateway)
@@ -142,7 +142,8 @@ def measure(options):
             print(f"round {number + 1}: " + "; ".join(
                 f"{name} {value.rate:,.0f}/s p95 {value.p95:.1f} ms"
                 for name, value in results["rounds"][-1].items() if isinstance(value, Load)), flush=True)
-        results["strace"] = bench.writes_per_sync()
+        counted = [bench.writes_per_sync(number) for number in range(options.rounds)]
+        results["strace"] = [sum(column) for column in zip(*counted)]
     longer = argparse.Namespace(**{**vars(options), "seconds": 10})
     for part in (growth.memory, growth.restart):
         with tempfile.TemporaryDirectory(prefix="cutover-bench-") as directory:

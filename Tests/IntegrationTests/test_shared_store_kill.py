@@ -61,3 +61,29 @@ def test_a_gateway_that_is_gone_for_good_is_replaced(make_cluster, recorders):
     load.finish()
     prove([heir], load, *recorders, seconds=SETTLED_SECONDS, excused=absent_on_both)
     assert heir.status()["store"]["members"] == 1
+
+
+def test_a_rolling_restart_under_load_loses_nothing_and_hands_over_at_once(make_cluster, recorders):
+    _, new = recorders
+    cluster = make_cluster(*recorders, percent=50, config=shared_config())
+    load = Load(cluster, seed(), patience=15.0, wander=0.05)
+    load.go_on(50, 60)
+    # Legs are outstanding at every moment: what a gateway leaves behind is the other one's to deliver.
+    new.mode(status=502)
+    for leaving, staying in ((0, 1), (1, 0)):
+        load.go_on(30, 60)
+        taken = cluster[staying].metrics()("cutover_store_taken_over_total")
+        assert cluster[leaving].status()["journal"]["pending"]["new"] > 0
+        cluster[leaving].stop()
+        left = time.monotonic()
+        eventually(
+            lambda: cluster[staying].metrics()("cutover_store_taken_over_total") > taken,  # pylint: disable=W0640
+            "the other one has what was left", SLACK_SECONDS)
+        print(f"taken over {time.monotonic() - left:.1f} s after the end")
+        load.go_on(30, 60)
+        cluster[leaving].start()
+    new.mode(status=None)
+    load.go_on(50, 60)
+    load.finish()
+    prove(cluster, load, *recorders, seconds=SETTLED_SECONDS, excused=absent_on_both)
+    assert all("fenced" not in gateway.log() for gateway in cluster)

@@ -161,3 +161,23 @@ def test_a_gateway_does_not_start_without_its_store_and_says_why(cluster, postgr
     postgres.start()
     one.start()
     assert put(one, "after").status == 200
+
+
+def test_a_gateway_that_dies_while_the_store_is_away_is_replaced_when_it_is_back(cluster, recorders, postgres):
+    _, new = recorders
+    dead, heir = cluster
+    load = Load(cluster, seed(), pause=0.01)
+    load.go_on(50, 60)
+    new.mode(status=502)
+    load.go_on(50, 60)
+    eventually(lambda: dead.status()["journal"]["pending"]["new"] > 0, "legs are outstanding at the one that will die")
+    postgres.kill()
+    dead.kill()
+    new.mode(status=None)
+    reads = heir.get("/notes/outage-none", user="reader")
+    assert reads.status == 404
+    postgres.start()
+    eventually(lambda: heir.metrics()("cutover_store_taken_over_total") > 0, "its changes are taken over", 30)
+    load.go_on(50, 60)
+    load.finish()
+    prove([heir], load, *recorders, excused=absent_on_both)

@@ -64,12 +64,14 @@ bench-detail: build
 	$(PYTHON) Benchmarks/detail.py
 
 # Ten minutes of mixed traffic with backends that come and go (MINUTES=60 for an hour), then the torture tests at full
-# length: a thousand kills, a hundred thousand outstanding legs, a stop of 30 s. CUTOVER_SEED repeats a run.
+# length: a thousand kills, a hundred more among several gateways, a hundred thousand outstanding legs, a stop of 30 s.
+# CUTOVER_SEED repeats a run.
 soak: build
 	@scripts/setup test
 	$(PYTHON) Benchmarks/soak.py --minutes $(or $(MINUTES),10)
 	CUTOVER_KILLS=1000 CUTOVER_LEGS=100000 CUTOVER_STOPPED_SECONDS=30 \
 	    $(PYTHON) -m pytest Tests/IntegrationTests -k "torture or backpressure" --quiet
+	CUTOVER_KILLS=100 $(PYTHON) -m pytest Tests/IntegrationTests/test_shared_store_kill.py --quiet
 
 clean:
 	rm -rf .build build

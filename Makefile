@@ -8,7 +8,7 @@ BINARY := .build/release/cutover
 RELEASE_FLAGS := --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked
 PYTHON := /usr/bin/python3
 
-.PHONY: build debug test test-swift test-integration simulate check format demo bench bench-detail soak clean setup
+.PHONY: build debug test test-swift test-integration simulate check format demo bench bench-journal bench-detail soak clean setup
 
 setup:
 	@scripts/setup
@@ -46,10 +46,17 @@ format:
 demo: build
 	@$(BINARY) demo
 
-# CPU per request beside nginx and haproxy; rewrites docs/performance.md.
+# CPU per request beside nginx and haproxy, then the journal; rewrites docs/performance.md.
 bench: build
 	@scripts/setup test
 	$(PYTHON) Benchmarks/bench.py
+	$(PYTHON) Benchmarks/journal.py
+
+# The journal: dual writes per second and waits against one fsync of the disk, and what a million rows cost; rewrites its
+# section of docs/performance.md.
+bench-journal: build
+	@scripts/setup test
+	$(PYTHON) Benchmarks/journal.py
 
 # System calls and user instructions per request.
 bench-detail: build

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 
 import proxies
+from page import version, write_page
 
 HERE = pathlib.Path(__file__).resolve().parent
 CASES = {
@@ -92,14 +93,6 @@ def table(case, rounds):
     return "\n".join(lines)
 
 
-def version(*command):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True)
-    except OSError:
-        return "absent"
-    return (done.stdout + done.stderr).strip().splitlines()[0]
-
-
 def document(options, results):
     cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
     parts = [
@@ -136,7 +129,7 @@ def main():
             shutil.rmtree(directory, ignore_errors=True)
         print(table(case, results[case]) + "\n", flush=True)
     options.output.parent.mkdir(exist_ok=True)
-    options.output.write_text(document(options, results))
+    write_page(options.output, "# Performance", document(options, results))
     print(f"written to {options.output}")
 
 

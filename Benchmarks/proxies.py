@@ -127,10 +127,12 @@ def start_relay(case, directory, legacy, new):
     return Proxy(process, port, lambda: terminate(process))
 
 
-def start_gateway(case, directory, legacy, new, **options):
-    directory.mkdir()
+def start_gateway(case, directory, legacy, new, settings=None, **options):
+    directory.mkdir(exist_ok=True)
     config = {"workers": 1, "shadow": {"percent": 100 if case == "shadow" else 0, "in_flight_max": 1024}}
-    gateway = Gateway(directory, legacy.url, new.url, config=config, **options).start()
+    gateway = Gateway(directory, legacy.url, new.url, config={**config, **(settings or {})}, **options)
+    gateway.data = pathlib.Path(gateway.config["data"])
+    gateway.start()
     gateway.set_percent(50)
     proxy = Proxy(gateway.process, gateway.port, gateway.stop)
     proxy.gateway = gateway

@@ -84,7 +84,11 @@ extension RolloutController {
         defer { isAdopting = false }
         repeat {
             adoptsAgain = false
-            guard await readShared() else { return }
+            while await !readShared() {
+                // The store is away again, or this connection to it was: what was announced is not announced twice.
+                if isEnded { return }
+                try? await Task.sleep(for: .milliseconds(250))
+            }
             _ = await bringIntoForce(state)
             // Nothing to move is to be acknowledged all the same: the others wait for it.
             if let version = try? await journal.read({ reader throws(JournalError) in try reader.sharedVersion() }) {
@@ -101,9 +105,9 @@ extension RolloutController {
                 (try reader.loadRollout(), try reader.pins())
             }
             pins = Dictionary(stored.map { ($0.user, $0) }, uniquingKeysWith: { $1 })
-            guard let record, record.generation != durableGeneration, let kept = Self.state(in: record) else {
-                return true
-            }
+            guard let record, record.generation != durableGeneration || state.generation < record.generation,
+                let kept = Self.state(in: record)
+            else { return true }
             durableGeneration = record.generation
             let isAhead = state.generation > record.generation && inForce.state == state
             if isAhead { return true }
@@ -112,6 +116,7 @@ extension RolloutController {
             state.generation = record.generation
             return true
         } catch {
+            if error.kind == .closed { isEnded = true }
             return false
         }
     }

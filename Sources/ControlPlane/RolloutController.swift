@@ -55,6 +55,8 @@ package actor RolloutController {
     var arming = 0
     var isAdopting = false
     var adoptsAgain = false
+    /// The journal was closed: nothing is read any more.
+    var isEnded = false
     let journal: ThreadedJournal
     /// The other gateways of the store; nil where the store is this one's alone.
     let cluster: (any JournalCluster)?
@@ -123,8 +125,8 @@ package actor RolloutController {
         return Snapshot(settings: settings, rollout: view, pins: inForce.pins.mapValues(\.side), identity: identity)
     }
 
-    /// State, settings and pins as one consistent picture.
-    package var picture: (state: RolloutState, settings: Settings) { (state, settings) }
+    /// What is in force, and the settings, as one consistent picture.
+    package var picture: (state: RolloutState, settings: Settings) { (inForce.state, settings) }
 
     package func pin(of user: String) -> Pin? { pins[user] }
 
@@ -185,7 +187,11 @@ package actor RolloutController {
             let record = try record(of: next)
             try await save(record, event)
         } catch {
-            if error == RolloutController.otherGeneration, await readShared() { return nil }
+            if error == RolloutController.otherGeneration, await readShared() {
+                // Whatever becomes of this command: what another gateway has decided is put in force.
+                Task { await adoptShared() }
+                return nil
+            }
             guard isRollback else {
                 // Back to what the loops decide by, unless somebody has gone on from here.
                 if state.generation == next.generation { state = inForce.state }
@@ -297,16 +303,16 @@ package actor RolloutController {
         let (known, mine) = (durableGeneration, saving)
         saving[record.generation] = record
         defer { saving[record.generation] = nil }
-        let stored = try await journal.write { store throws(JournalError) -> Int64 in
+        let isSaved = try await journal.write { store throws(JournalError) -> Bool in
             let stored = try store.loadRollout()
             let generation = stored?.generation ?? 0
             // Commands may come faster than the store is: an earlier one of this gateway's is as good as the known one.
             let isKnown = generation == known || (stored != nil && stored == mine[generation])
-            guard isKnown, generation < record.generation else { return generation }
-            return try store.saveRollout(record, replacing: generation, event: event) ? record.generation : generation
+            guard isKnown, generation < record.generation else { return false }
+            return try store.saveRollout(record, replacing: generation, event: event)
         }
-        if stored != record.generation { throw RolloutController.otherGeneration }
-        durableGeneration = max(durableGeneration, stored)
+        if !isSaved { throw RolloutController.otherGeneration }
+        durableGeneration = max(durableGeneration, record.generation)
     }
 
     /// A state is what the loops decide by, from now on, with the pins that hold now; unless a newer one is in force.

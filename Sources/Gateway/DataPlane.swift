@@ -15,6 +15,8 @@ package final class DataPlane: Sendable {
     private let backends: Mutex<(legacy: SharedBackend, new: SharedBackend)>
     private let listening = Mutex<[UInt16]>([])
     private let stopped = Atomic<Bool>(false)
+    /// The loops run: what is published is waited for.
+    private let isRunning = Atomic<Bool>(false)
     /// The loops' threads have come to their end.
     private let ended: CountDown
 
@@ -54,6 +56,7 @@ package final class DataPlane: Sendable {
                 worker.loop.execute { worker.listen(descriptor) }
             }
         }
+        isRunning.store(true, ordering: .sequentiallyConsistent)
         for loop in loops {
             startThread(name: "loop") { [ended] in
                 loop.run()
@@ -103,6 +106,7 @@ package final class DataPlane: Sendable {
                 left.one()
             }
         }
+        guard isRunning.load(ordering: .sequentiallyConsistent) else { return }
         if !left.wait(milliseconds: 1000) { logLine("a loop has not taken over a change within 1 s") }
     }
 
@@ -174,7 +178,10 @@ package final class DataPlane: Sendable {
     /// Takes over changes of a gateway that is gone, in the order of acceptance, while this one runs.
     /// - Parameter foreign: changes of yet other gateways that come before some of them.
     package func takeOver(_ changes: [OutstandingChange], behind foreign: [OutstandingChange]) {
-        shared.coordinator.count(takenOver: changes, behind: foreign)
+        for (side, change) in shared.coordinator.count(takenOver: changes, behind: foreign) {
+            let worker = worker(of: change.sequence)
+            worker.loop.execute { worker.deliveries.start(Delivery(change, side)) }
+        }
         for change in changes where change.answeredStatus == nil { recover(change) }
         shared.coordinator.refill()
     }

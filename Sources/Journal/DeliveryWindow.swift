@@ -38,6 +38,8 @@ struct DeliveryWindow: Sendable {
         var request: OutstandingQuery
         /// Legs that were settled since it was asked for: it may still show them as outstanding.
         var settled: Set<Sequence64> = []
+        /// Older legs have come in since then: where pages have to begin again, whatever this one brings.
+        var lowered: Sequence64?
         /// Changes whose answer was posted since then: their stage is needed until the page is done.
         var answered: [Sequence64] = []
     }
@@ -120,6 +122,7 @@ struct DeliveryWindow: Sendable {
     /// known by its place in the lanes.
     mutating func lowerHorizon(to sequence: Sequence64, _ key: LaneKey) {
         horizon = min(horizon ?? sequence, sequence)
+        if let lowered = page?.lowered { page?.lowered = min(lowered, sequence) } else { page?.lowered = sequence }
         if let aside = asides[key] { asides[key]?.horizon = min(aside.horizon, sequence) }
     }
 

@@ -36,14 +36,22 @@ extension LegTables {
     // MARK: Taking over
 
     /// Changes of a gateway that is gone are this one's now. In the order of acceptance, while this gateway runs. Those that were
-    /// not answered are admitted one by one (`admit(left:)`) afterwards; the others are deferred, and pages bring them in.
-    package mutating func count(takenOver changes: [OutstandingChange]) {
+    /// not answered are admitted one by one (`admit(left:)`) afterwards. Of the others, what stands in the lanes already keeps its
+    /// place: legs of this gateway wait behind it, and may hold up the very page that would bring it in. The rest is deferred, and
+    /// pages bring it in.
+    /// - Returns: the legs with a place in the lanes, by side: they need a delivery.
+    package mutating func count(takenOver changes: [OutstandingChange]) -> [(side: Side, change: OutstandingChange)] {
+        var deliveries: [(side: Side, change: OutstandingChange)] = []
         for change in changes {
             newest = max(newest, change.sequence)
             let key = DeliveryWindow.key(change.user)
             for side in Side.allCases where change.legs[side].state.isOutstanding {
-                guard change.answeredStatus != nil else {
-                    adopt(change.sequence, side)
+                let hasPlace = isForeign(change.sequence, side)
+                adopt(change.sequence, side)
+                guard change.answeredStatus != nil else { continue }
+                if hasPlace {
+                    hold(change, side)
+                    deliveries.append((side: side, change: change))
                     continue
                 }
                 windows[side].lowerHorizon(to: change.sequence - 1, key)
@@ -51,6 +59,13 @@ extension LegTables {
                 windows[side].notice(acceptedMilliseconds: change.acceptedMilliseconds)
             }
         }
+        return deliveries
+    }
+
+    private mutating func hold(_ change: OutstandingChange, _ side: Side) {
+        windows[side].held.insert(change.sequence)
+        outstanding.add(change.sequence, user: change.user, side, acceptedMilliseconds: change.acceptedMilliseconds)
+        if windows[side].horizon != nil { windows[side].underway[change.sequence] = .elsewhere }
     }
 
     /// A leg is this gateway's now, with its place in the lanes where it has one.

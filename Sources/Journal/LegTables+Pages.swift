@@ -54,7 +54,8 @@ extension LegTables {
             take(row, side, page.request.scope, &refill)
         }
         let last = rows.last.map(\.sequence)
-        let end = rows.count < page.request.limit ? page.request.through : last ?? page.request.after
+        let read = rows.count < page.request.limit ? page.request.through : last ?? page.request.after
+        let end = min(read, page.lowered ?? read)
         switch page.request.scope {
         case .everyone:
             windows[side].horizon = end

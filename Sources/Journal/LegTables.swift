@@ -67,12 +67,14 @@ package struct LegTables: Sendable {
         _ sequence: Sequence64, user: String?, _ side: Side, isSecond: Bool, isLeftOver: Bool
     ) -> Bool {
         // Nothing of a user overtakes what is deferred; not even a leg that decides, which then waits for its turn in vain.
+        // One that was taken over may have its place in the lanes already.
         let waits =
-            windows[side].hasDeferred(user)
-            || (isSecond
-                && windows[side].isFull(
-                    // What a start finds left over is older than `newest`.
-                    for: user, heldOfUser: heldCount(user, side), last: min(newest, sequence - 1)))
+            !lanes.contains(sequence, side)
+            && (windows[side].hasDeferred(user)
+                || isSecond
+                    && windows[side].isFull(
+                        // What a start finds left over is older than `newest`.
+                        for: user, heldOfUser: heldCount(user, side), last: min(newest, sequence - 1)))
         if waits {
             windows[side].countDeferred(DeliveryWindow.key(user), by: 1)
             windows[side].underway[sequence] = .undecided(user: user, countsNow: isLeftOver)

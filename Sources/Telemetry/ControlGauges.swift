@@ -16,6 +16,10 @@ package struct ControlGauges: Sendable {
     package var legacyMissing: UInt64 = 0
     /// Changes that wait for their group commit.
     package var journalQueue: UInt64 = 0
+    /// Groups that the journal has made durable since the start, each with one commit; groups of facts alone are among them.
+    package var journalGroups: UInt64 = 0
+    /// Writes that were judged in those groups.
+    package var journalGroupWrites: UInt64 = 0
     /// False while the journal cannot be written and writes are answered 503.
     package var journalWritable = true
     /// The rollout's percent, 0…100.

@@ -21,6 +21,11 @@ extension PrometheusText {
         sample([], gauges.journalParked)
         begin("cutover_journal_queue", .gauge, "Changes that wait for their group commit.")
         sample([], gauges.journalQueue)
+        begin(
+            "cutover_journal_groups_total", .counter, "Groups of writes and facts made durable, each with one commit.")
+        sample([], gauges.journalGroups)
+        begin("cutover_journal_group_writes_total", .counter, "Writes in those groups.")
+        sample([], gauges.journalGroupWrites)
         begin("cutover_journal_writable", .gauge, "0 while the journal cannot be written and writes are answered 503.")
         sample([], gauges.journalWritable ? 1 as UInt64 : 0)
         begin("cutover_legacy_written", .gauge, "0 after the end: legacy does not get what new decides over.")

@@ -9,8 +9,10 @@ import tempfile
 import pytest
 
 from support.backend import Backend
+from support.cluster import Cluster
 from support.gateway import BINARY, Gateway
 from support.nginx import Nginx, webdav as webdav_server
+from support.postgres import PostgresServer
 from support.recorder import Recorder
 from support.store import RecordingStore
 
@@ -93,6 +95,47 @@ def make_gateway(request, scratch):
     yield make
     for gateway in made:
         gateway.kill()
+
+
+@pytest.fixture(scope="session")
+def shared_postgres():
+    """The PostgreSQL of all tests that do it no harm. It does not sync: they do not kill it."""
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres():
+    """A PostgreSQL of one test, to be killed and restarted."""
+    server = PostgresServer(syncs=True)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def make_cluster(request, scratch):
+    """Makes and starts gateways on one store: `make_cluster(legacy, new, count=…, percent=…, config=…, server=…)`."""
+    request.node.gateways = []
+    made = []
+
+    def make(legacy, new, count=2, percent=None, server=None, start=True, **options):
+        directory = scratch / f"cluster-{len(made) + 1}"
+        directory.mkdir()
+        urls = [side if isinstance(side, str) else side.url for side in (legacy, new)]
+        server = server or request.getfixturevalue("shared_postgres")
+        cluster = Cluster(directory, *urls, server, count, **options)
+        made.append(cluster)
+        request.node.gateways += cluster
+        if start:
+            cluster.start()
+            if percent is not None:
+                cluster.set_percent(percent)
+        return cluster
+
+    yield make
+    for cluster in made:
+        cluster.kill()
 
 
 @pytest.fixture

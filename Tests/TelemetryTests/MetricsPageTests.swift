@@ -33,6 +33,7 @@ private let atZero: [(String, [(String, [String])])] = [
     ("cutover_journal_pending", [backends]), ("cutover_journal_oldest_pending_seconds", [backends]),
     ("cutover_journal_deferred", [backends]), ("cutover_journal_catchup_legs_per_second", [backends]),
     ("cutover_journal_catchup_seconds", [backends]),
+    ("cutover_journal_groups_total", []), ("cutover_journal_group_writes_total", []),
     ("cutover_journal_parked", []), ("cutover_rollout_percent", []), ("cutover_stale_reads_total", []),
     (
         "cutover_requests_total",
@@ -140,6 +141,8 @@ private let atZero: [(String, [(String, [String])])] = [
     gauges.journalPending.new = 7
     gauges.journalOldestPendingSeconds.new = 1.5
     gauges.journalDeferred.new = 4
+    gauges.journalGroups = 3
+    gauges.journalGroupWrites = 60
     gauges.journalCatchUp.new = CatchUp(legsPerSecond: 2.5, secondsLeft: nil)
     gauges.journalCatchUp.legacy = CatchUp(legsPerSecond: 3, secondsLeft: 9)
     gauges.rolloutPercent = 12.5
@@ -152,6 +155,8 @@ private let atZero: [(String, [(String, [String])])] = [
     #expect(told.value("cutover_journal_pending", ["backend": "new"]) == 7)
     #expect(told.value("cutover_journal_oldest_pending_seconds", ["backend": "new"]) == 1.5)
     #expect(told.value("cutover_journal_deferred", ["backend": "new"]) == 4)
+    #expect(told.value("cutover_journal_groups_total") == 3)
+    #expect(told.value("cutover_journal_group_writes_total") == 60)
     #expect(told.value("cutover_journal_catchup_legs_per_second", ["backend": "new"]) == 2.5)
     #expect(told.value("cutover_journal_catchup_seconds", ["backend": "new"])?.isNaN == true)
     #expect(told.value("cutover_journal_catchup_seconds", ["backend": "legacy"]) == 9)

@@ -140,9 +140,11 @@ extension AdminAPI {
         // While a shared store is away, nobody who asks for status waits for it.
         if let cluster = storage.cluster, !cluster.state.isConnected { return lastParked.load(ordering: .relaxed) }
         settleJournal()
-        guard let counts = try? await journal.read({ reader throws(JournalError) in try reader.counts() }) else {
-            return lastParked.load(ordering: .relaxed)
+        let journal = journal
+        let found = await within(milliseconds: 1_000) {
+            try? await journal.read { reader throws(JournalError) in try reader.counts() }
         }
+        guard let counts = found else { return lastParked.load(ordering: .relaxed) }
         lastParked.store(counts.parkedLegacy + counts.parkedNew, ordering: .relaxed)
         return counts.parkedLegacy + counts.parkedNew
     }
@@ -319,6 +321,8 @@ extension AdminAPI {
         gauges.legacyWritten = picture.state.legacyWrites
         gauges.legacyMissing = UInt64(dataPlane.shared.coordinator.legacyGate.missing)
         gauges.journalQueue = UInt64(journalFigures.queueDepth)
+        gauges.journalGroups = journalFigures.groups
+        gauges.journalGroupWrites = journalFigures.submissions
         gauges.journalWritable = health.isWritable.load(ordering: .relaxed)
         gauges.rolloutPercent = Double(picture.state.percentHundredths) / 100
         gauges.shadowPercent = Double(picture.state.shadowHundredths) / 100

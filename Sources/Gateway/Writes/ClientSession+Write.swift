@@ -210,14 +210,37 @@ extension ClientSession {
         let answer = StoredAnswer(of: upstream, servedBy: side, loop: loop)
         let capture = AnswerCapture(pool: loop.blocks)
         capture.reset(limit: StoredAnswer.bodyLimitBytes)
-        if needsDelivery { write.other = await deliverOther(write, side.other, status: upstream.head.status) }
-        guard await othersKnow(write, side.other) else {
-            // A repeat gets the answer all the same.
-            _ = await pool.drain(upstream, into: capture, toHead: request.isHead)
-            post(write, servedBy: side, answer, capture, revisionAccepted: true)
-            return try await self.answer(.journalUnavailable)
+        guard isToBeAnnounced(write, side.other) else {
+            if needsDelivery { write.other = await deliverOther(write, side.other, status: status) }
+            return try await tell(write, answer, capture, revisionAccepted: true, upstream, pool, reason)
         }
-        try await tell(write, answer, capture, revisionAccepted: true, upstream, pool, reason)
+        // Kept before anything else happens: telling the others takes a moment, and a repeat gets this answer whatever comes.
+        capture.reset(limit: ClientSession.announcedAnswerBytesMax)
+        _ = await pool.drain(upstream, into: capture, toHead: request.isHead)
+        post(write, servedBy: side, answer, capture, revisionAccepted: true)
+        if needsDelivery { write.other = await deliverOther(write, side.other, status: status) }
+        let isKnown = await othersKnow(write, side.other)
+        defer { capture.release() }
+        guard isKnown else { return try await self.answer(.journalUnavailable) }
+        switch capture.state {
+        case .complete:
+            request.decision = Decision(side: side, reason: reason)
+            try await self.answer(with: capture, of: side)
+        case .tooLarge: try await self.answer(.answerNotKept(status: status))
+        case .failed, .waiting: try await self.answer(.upstream(.broken))
+        }
+    }
+
+    /// The longest answer that is held back while other gateways hear of a write; of a longer one the client is told the status.
+    private static let announcedAnswerBytesMax = 8 << 20
+
+    /// Whether other gateways may read the side that does not have the write yet, and have to hear of it first.
+    private func isToBeAnnounced(_ write: AcceptedWrite, _ side: Side) -> Bool {
+        let standing = worker.coordinator.standing
+        guard standing.cluster != nil else { return false }
+        guard standing.mayAnswer else { return true }
+        guard write.legs[side].state.isOutstanding, write.submission.user != nil else { return false }
+        return worker.snapshot.rollout.announces.contains(SideSet(side)) || side == .new && request.isOfNewUser
     }
 
     /// Where other gateways may read the side that does not have the write yet, they hear of it before the client does: else
@@ -226,9 +249,7 @@ extension ClientSession {
     private func othersKnow(_ write: AcceptedWrite, _ side: Side) async -> Bool {
         let standing = worker.coordinator.standing
         guard standing.mayAnswer else { return false }
-        guard write.legs[side].state.isOutstanding, let user = write.submission.user else { return true }
-        let mayRead = worker.snapshot.rollout.announces.contains(SideSet(side)) || side == .new && request.isOfNewUser
-        guard mayRead else { return true }
+        guard let user = write.submission.user else { return true }
         let coordinator = worker.coordinator
         return await standing.announce(user, side) { coordinator.hasOwnOutstanding(user: user, side) }
     }
@@ -363,6 +384,7 @@ extension ClientSession {
     ) async throws(SessionEnd) {
         capture.onEnd = { [self] in
             post(write, servedBy: pool.side, answer, capture, revisionAccepted: revisionAccepted)
+            capture.release()
         }
         if try await !relay(upstream, pool, reason: reason, capture: capture, outlivesClient: true) { throw .gone }
     }
@@ -376,7 +398,11 @@ extension ClientSession {
         var answer = answer
         // An answer that broke off is none: a repeat is a new attempt (contract §6.4).
         if capture.state == .failed { answer = nil }
-        answer?.take(capture)
+        if capture.state == .complete, capture.body.count <= StoredAnswer.bodyLimitBytes {
+            answer?.body = Array(capture.body)
+        } else {
+            answer?.isBodyOmitted = true
+        }
         var legs = write.legs
         if let other = write.other { legs[other.side] = other.status }
         let (coordinator, sequence) = (worker.coordinator, write.sequence)

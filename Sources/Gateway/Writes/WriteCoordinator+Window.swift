@@ -1,5 +1,5 @@
 package import Journal
-import Rollout
+package import Rollout
 
 /// What a start finds in the journal, and the legs that come back from it page by page.
 extension WriteCoordinator {
@@ -23,15 +23,19 @@ extension WriteCoordinator {
     }
 
     /// Counts changes of a gateway that is gone, in the order of acceptance; pages bring in those that were answered.
-    package func count(takenOver changes: [OutstandingChange], behind foreign: [OutstandingChange]) {
-        withLegs { legs in
+    /// - Returns: legs that have their place in the lanes already and need a delivery.
+    package func count(
+        takenOver changes: [OutstandingChange], behind foreign: [OutstandingChange]
+    ) -> [(side: Side, change: OutstandingChange)] {
+        let deliveries = withLegs { legs in
             for change in foreign { legs.enter(foreign: change) }
-            legs.count(takenOver: changes)
+            return legs.count(takenOver: changes)
         }
         if !foreign.isEmpty { standing.cluster?.watch(foreign.map(\.sequence)) }
         for change in changes where change.answeredStatus != nil {
             for side in Side.allCases where change.legs[side].state.isOutstanding { count(change.user, side, by: 1) }
         }
+        return deliveries
     }
 
     /// Whether legs of a user (nil: the anonymous ones) to legacy wait in the journal: what is put back must not overtake them.

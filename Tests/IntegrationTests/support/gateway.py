@@ -54,7 +54,7 @@ class Gateway:
         self.environment, self.prefix = dict(environment or {}), list(prefix)
         self.serve_arguments = ["--config", str(self.config_file)]
         self.process = self.port = self.admin_port = None
-        self.host = "127.0.0.1"
+        self.host = self.admin_host = "127.0.0.1"
         base = {
             "listen": "127.0.0.1:0", "admin": {"listen": "127.0.0.1:0"}, "data": str(self.data), "workers": 2,
             "user": {"from": [{"header": "X-User-Id"}], "salt": "test"},
@@ -82,7 +82,7 @@ class Gateway:
         arguments = (self.process.stdout, self._lines, self._ready)
         threading.Thread(target=self._follow, args=arguments, daemon=True).start()
         if wait:
-            self._wait_until_ready()
+            self.wait_until_ready()
         return self
 
     def _follow(self, stream, lines, ready):
@@ -95,15 +95,20 @@ class Gateway:
                 lines.append(text)
                 if match := re.fullmatch(r"cutover: listening on https?://(.*):(\d+)", text):
                     self.host, self.port = match[1], int(match[2])
-                elif match := re.fullmatch(r"cutover: admin on https?://.*:(\d+)", text):
-                    self.admin_port = int(match[1])
+                elif match := re.fullmatch(r"cutover: admin on https?://(.*):(\d+)", text):
+                    self.admin_host, self.admin_port = match[1], int(match[2])
                 elif text == "cutover: ready":
                     ready.set()
         ready.set()
 
-    def _wait_until_ready(self):
-        assert self._ready.wait(30), f"the gateway said nothing in 30 s\n{self.log()}"
-        assert "cutover: ready" in self._lines, f"the gateway ended with {self.process.wait(10)}\n{self.log()}"
+    @property
+    def is_ready(self):
+        """Whether this process has said that it is."""
+        return "cutover: ready" in self._lines
+
+    def wait_until_ready(self, seconds=30):
+        assert self._ready.wait(seconds), f"the gateway said nothing in {seconds} s\n{self.log()}"
+        assert self.is_ready, f"the gateway ended with {self.process.wait(10)}\n{self.log()}"
         eventually(lambda: self.admin("GET", "/readyz")[0] == 200, "GET /readyz says 200")
 
     def stop(self, seconds=15):
@@ -146,7 +151,7 @@ class Gateway:
 
     @property
     def admin_url(self):
-        return f"http://127.0.0.1:{self.admin_port}"
+        return f"http://{self.admin_host}:{self.admin_port}"
 
     def connect(self, **options):
         return Connection(self.address, **options)

@@ -26,7 +26,13 @@ let storeMigrateCommand = Command(
         table              rows  verified  differing
         change           20,000    20,000          0
         batch_record      7,272     7,272          0
-        …
+        batch_lane        2,908     2,908          0
+        change_body      20,000    20,000          0
+        record_revision   9,410     9,410          0
+        rollout               1         1          0
+        event               705       705          0
+        pin                   4         4          0
+        counters              2         2          0
         moved: 60,302 rows, all of them read back and compared; new changes go on after 20,000
         Start the gateway with store: postgresql://… and keep the data directory: it holds the tokens and the old journal.
         """,

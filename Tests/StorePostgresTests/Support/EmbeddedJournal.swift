@@ -22,7 +22,7 @@ final class EmbeddedJournal {
         let store = try SQLiteStore(directory: path)
         var next = 1
         while next <= rows {
-            let group = (next..<min(next + 50, rows + 1)).map(Self.submission)
+            let group = (next..<min(next + (next == 1 ? 50 : 400), rows + 1)).map(Self.submission)
             // The oldest ones are two days older: pruning finds them.
             let now = next <= max(1, rows / 10) ? 10 * Self.day : 12 * Self.day
             let admissions = try store.commit(group, updates: [], now: now + Int64(next)).admissions

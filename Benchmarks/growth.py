@@ -76,7 +76,7 @@ def restart(directory, options, _):
                 gateway.start(wait=False)
                 gateway._ready.wait(120)
                 values.append(time.monotonic() - begin)
-                gateway._wait_until_ready()
+                gateway.wait_until_ready()
                 gateway.kill()
                 print(f"ready after {values[-1]:.2f} s ({how})", flush=True)
         shutil.rmtree(place)

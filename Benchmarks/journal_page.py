@@ -74,8 +74,8 @@ def sqlite_sync_aim(group, requests, commits, calls):
     return (f"- {SQLITE}, full load: at least 10 writes per fsync: {judged(group >= 10 * each)}: {group / each:.1f}."
             f" {group:.1f} writes a commit in the rounds, by `cutover_journal_groups_total`, and {each:.2f} fsyncs a"
             f" commit ({calls:,} `fsync` and `fdatasync` for {commits:,} commits of a process from start to end,"
-            f" counted by strace, checkpoints among them). Under strace, which slows it down, {requests / calls:.1f} writes per"
-            " fsync.")
+            f" counted by strace, checkpoints among them). Under strace, which slows it down, {requests / calls:.1f}"
+            " writes per fsync.")
 
 
 def postgresql_sync_aim(synced):

@@ -32,8 +32,8 @@ let package = Package(
         floor(
             "CutoverCLI",
             [
-                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding",
-                "Comparison",
+                "Demo", "ControlPlane", "Gateway", "Configuration", "StoreMigration", "StoreSQLite", "JournalThreads",
+                "ContentCoding", "Comparison",
                 "Rollout",
                 "Routing", "Journal", "Telemetry", "HTTPClient", "CLinux",
             ]),
@@ -60,6 +60,7 @@ let package = Package(
         // Stores and codings
         floor("StoreSQLite", ["JournalThreads", "Journal", "Rollout", "CSQLite", "CLinux"]),
         floor("StorePostgres", ["JournalThreads", "Journal", "Rollout", "CPostgres"]),
+        floor("StoreMigration", ["StoreSQLite", "StorePostgres", "JournalThreads", "Journal"]),
         floor("JournalThreads", ["Journal", "Rollout"]),
         floor("ContentCoding", ["CCompress"]),
         floor("HTTPClient", ["CCurl"]),
@@ -94,7 +95,11 @@ let package = Package(
             ["StoreSQLite", "JournalRules", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
         tests(
             "StorePostgresTests",
-            ["StorePostgres", "JournalRules", "JournalThreads", "Journal", "Rollout", "CPostgres"]),
+            [
+                "StorePostgres", "StoreMigration", "StoreSQLite", "JournalRules", "JournalThreads", "Journal",
+                "Rollout",
+                "CPostgres", "CSQLite",
+            ]),
         tests("ContentCodingTests", ["ContentCoding"]),
         tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
         tests(

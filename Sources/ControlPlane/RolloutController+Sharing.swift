@@ -105,9 +105,9 @@ extension RolloutController {
                 (try reader.loadRollout(), try reader.pins())
             }
             pins = Dictionary(stored.map { ($0.user, $0) }, uniquingKeysWith: { $1 })
-            guard let record, record.generation != durableGeneration, let kept = Self.state(in: record) else {
-                return true
-            }
+            guard let record, record.generation != durableGeneration || state.generation < record.generation,
+                let kept = Self.state(in: record)
+            else { return true }
             durableGeneration = record.generation
             let isAhead = state.generation > record.generation && inForce.state == state
             if isAhead { return true }

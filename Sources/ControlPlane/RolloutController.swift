@@ -125,8 +125,8 @@ package actor RolloutController {
         return Snapshot(settings: settings, rollout: view, pins: inForce.pins.mapValues(\.side), identity: identity)
     }
 
-    /// State, settings and pins as one consistent picture.
-    package var picture: (state: RolloutState, settings: Settings) { (state, settings) }
+    /// What is in force, and the settings, as one consistent picture.
+    package var picture: (state: RolloutState, settings: Settings) { (inForce.state, settings) }
 
     package func pin(of user: String) -> Pin? { pins[user] }
 
@@ -187,7 +187,11 @@ package actor RolloutController {
             let record = try record(of: next)
             try await save(record, event)
         } catch {
-            if error == RolloutController.otherGeneration, await readShared() { return nil }
+            if error == RolloutController.otherGeneration, await readShared() {
+                // Whatever becomes of this command: what another gateway has decided is put in force.
+                Task { await adoptShared() }
+                return nil
+            }
             guard isRollback else {
                 // Back to what the loops decide by, unless somebody has gone on from here.
                 if state.generation == next.generation { state = inForce.state }

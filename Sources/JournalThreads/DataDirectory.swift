@@ -8,7 +8,7 @@ package final class DataDirectory: Sendable {
     private let lock: Int32
 
     /// Name of the database file in the directory.
-    static let databaseName = "journal.sqlite"
+    package static let databaseName = "journal.sqlite"
 
     package var databasePath: String { path + "/" + Self.databaseName }
 

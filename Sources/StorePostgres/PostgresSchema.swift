@@ -30,13 +30,7 @@ package enum PostgresSchema {
     /// gateways that start at once wait for each other.
     /// - Throws: `foreign`, `newerSchema`, `cannotOpen`, or what the connection throws.
     package static func prepare(_ connection: PostgresConnection) throws(JournalError) {
-        let encoding = try connection.query(
-            PostgresStatement(
-                "encoding", "SELECT pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()"))
-        guard encoding.count == 1, encoding.text(0, 0) == "UTF8" else {
-            throw connection.failure(.cannotOpen, "has the encoding \(encoding.text(0, 0)); accepted: UTF8")
-        }
-        if try checkedVersion(connection) == version { return }
+        if try presentVersion(connection) == version { return }
         try connection.transaction { () throws(JournalError) in
             try connection.script(
                 """
@@ -54,6 +48,18 @@ package enum PostgresSchema {
                 present += 1
             }
         }
+    }
+
+    /// The version of the schema that a database has; 0: none yet. Changes nothing.
+    /// - Throws: `foreign`, `newerSchema`, `cannotOpen`, or what the connection throws.
+    package static func presentVersion(_ connection: PostgresConnection) throws(JournalError) -> Int64 {
+        let encoding = try connection.query(
+            PostgresStatement(
+                "encoding", "SELECT pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()"))
+        guard encoding.count == 1, encoding.text(0, 0) == "UTF8" else {
+            throw connection.failure(.cannotOpen, "has the encoding \(encoding.text(0, 0)); accepted: UTF8")
+        }
+        return try checkedVersion(connection)
     }
 
     private static func create(_ connection: PostgresConnection) throws(JournalError) {

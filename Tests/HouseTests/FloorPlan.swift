@@ -15,7 +15,7 @@ enum FloorPlan {
         "HTTPWire": .pure, "Routing": .pure, "Rollout": .pure, "Comparison": .pure, "Journal": .pure,
         "Telemetry": .pure,
         "Configuration": .stores, "JournalThreads": .stores, "StoreSQLite": .stores, "StorePostgres": .stores,
-        "ContentCoding": .stores, "HTTPClient": .stores,
+        "StoreMigration": .stores, "ContentCoding": .stores, "HTTPClient": .stores,
         "Gateway": .data,
         "ControlPlane": .control,
         "Demo": .story,
@@ -26,6 +26,7 @@ enum FloorPlan {
     /// The imports between neighbours on one floor that are wanted.
     static let sideways: [String: Set<String>] = [
         "Journal": ["Rollout"], "StoreSQLite": ["JournalThreads"], "StorePostgres": ["JournalThreads"],
+        "StoreMigration": ["JournalThreads", "StoreSQLite", "StorePostgres"],
     ]
 
     /// The modules from outside the package that a target may import.

@@ -63,7 +63,7 @@ struct SettingsDecoder {
         if let workers = top.value("workers", read) { settings.workers = workers }
     }
 
-    private static func store(_ text: String) throws(ValueProblem) -> StoreSettings {
+    fileprivate static func store(_ text: String) throws(ValueProblem) -> StoreSettings {
         if text == "sqlite" { return .sqlite }
         let accepted = "sqlite, postgresql://user@host/db"
         for scheme in ["postgresql://", "postgres://"] where text.hasPrefix(scheme) {
@@ -94,5 +94,13 @@ enum Paths {
         var relative = path[...]
         while relative.hasPrefix("./") { relative = relative.dropFirst(2) }
         return (directory.hasSuffix("/") ? directory : directory + "/") + relative
+    }
+}
+
+extension StoreSettings {
+    /// What `store:` of a configuration would come to; nil: the configuration would be refused.
+    package init?(text: String) {
+        guard let store = try? SettingsDecoder.store(text) else { return nil }
+        self = store
     }
 }

@@ -78,7 +78,7 @@ enum CommandGroup: CaseIterable {
                 "reverse-sync",
             ]
         case .watching: ["status", "explain", "mismatches", "journal", "journal replay", "events"]
-        case .local: ["hash", "compare", "bucket", "version"]
+        case .local: ["hash", "compare", "bucket", "store migrate", "version"]
         }
     }
 }

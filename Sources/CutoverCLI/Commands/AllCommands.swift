@@ -4,7 +4,7 @@ import ControlPlane
 let allCommands: [Command] =
     [serveCommand, checkCommand, demoCommand] + rolloutCommands + legacyCommands + watchingCommands + journalCommands
     + contentCommands
-    + [bucketCommand, versionCommand]
+    + [bucketCommand, storeMigrateCommand, versionCommand]
 
 let serveCommand = Command(
     "serve", "Run the gateway",

@@ -27,18 +27,20 @@ extension ClientSession {
         dropRequest()
         request.answered = head.status
         request.servedBy = side
-        let isHead = request.isHead
+        // A 204 has no framing at all, a 304 that of another answer (RFC 9110 §8.6, §15.4.5).
+        let hasBody = !request.isHead && head.status != 204 && head.status != 304
+        let keepsLength = !hasBody && head.status != 204
         let out = client.output
         out.append("HTTP/1.1")
         out.append(p + 8, head.firstLineEnd - 8)
         appendFields(head, p, to: out) { kind in
             switch kind {
             case .connection, .hopByHop, .namedByConnection, .upgrade, .cutover, .transferEncoding, .trailer: true
-            case .contentLength: !isHead
+            case .contentLength: !keepsLength
             default: false
             }
         }
-        if !isHead {
+        if hasBody {
             out.append("Content-Length: ")
             out.append(decimal: kept.body.count)
             out.append("\r\n")
@@ -46,7 +48,7 @@ extension ClientSession {
         worker.answerTails.append(side, request.decision.reason, to: out)
         appendConnection(out)
         out.append("\r\n")
-        if !isHead, let body = kept.body.baseAddress { out.append(body, kept.body.count) }
+        if hasBody, let body = kept.body.baseAddress { out.append(body, kept.body.count) }
         do throws(IOFailure) { try await client.flush(timeout: snapshot.settings.timeouts.bodyMilliseconds) } catch {
             metrics.clientAbort()
             throw .gone

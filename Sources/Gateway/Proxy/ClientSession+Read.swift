@@ -115,7 +115,13 @@ extension ClientSession {
         let deadline = loop.now &+ UInt64(Decision.drainLimitMilliseconds)
         while coordinator.hasOutstanding(user: name, .legacy) {
             guard loop.now < deadline, !client.hungUp else { return metrics.staleRead() }
-            await loop.sleep(2)
+            if let cluster = coordinator.standing.cluster, coordinator.standing.hasForeign(name, .legacy) {
+                // The legs of others are seen only by looking.
+                await loop.sleep(10)
+                _ = await cluster.refreshForeign()
+            } else {
+                await loop.sleep(2)
+            }
         }
     }
 

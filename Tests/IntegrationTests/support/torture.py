@@ -13,7 +13,7 @@ import threading
 import time
 
 from .waiting import eventually
-from .wire import Connection, WireError
+from .wire import Connection, Truncated, WireError
 
 # All writes to a record share its lane, whatever the method: the lane is the record within its user.
 RECORD_ROUTES = [
@@ -183,6 +183,9 @@ class Client(threading.Thread):
             return answer
         except (OSError, WireError) as error:
             self.load.broken[type(error).__name__] += 1
+            # A connection may end at any moment; what comes on it is HTTP until then.
+            if isinstance(error, WireError) and not isinstance(error, Truncated):
+                self.load.surprises.append(f"client {self.index}: {error} to {request[:60]!r}")
             self._go_elsewhere()
             return None
 

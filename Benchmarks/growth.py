@@ -1,7 +1,6 @@
 """What a large journal costs: memory and writes per second with few rows and with many, and the time of a restart."""
 
 import pathlib
-import shutil
 import statistics
 import time
 
@@ -62,10 +61,10 @@ def restart(directory, options, _):
     legacy, new = proxies.backend(directory / "legacy"), proxies.backend(directory / "new")
     place = directory / "gateway"
     seconds = {"warm": [], "cold": []}
+    # New is away, so that every start finds as many outstanding.
+    gateway = Gateway(place, legacy.url, f"http://127.0.0.1:{free_port()}", config={"workers": 1})
     try:
         filled(place, legacy, new, options.rows, options.outstanding)
-        # New is away, so that every start finds as many outstanding.
-        gateway = Gateway(place, legacy.url, f"http://127.0.0.1:{free_port()}", config={"workers": 1})
         journal = gateway.data / "journal.sqlite"
         size = journal.stat().st_size
         for _ in range(options.restarts):
@@ -76,11 +75,11 @@ def restart(directory, options, _):
                 gateway.start(wait=False)
                 gateway._ready.wait(120)
                 values.append(time.monotonic() - begin)
-                gateway._wait_until_ready()
+                gateway.wait_until_ready()
                 gateway.kill()
                 print(f"ready after {values[-1]:.2f} s ({how})", flush=True)
-        shutil.rmtree(place)
     finally:
+        gateway.kill()
         legacy.stop()
         new.stop()
     return {"warm": seconds["warm"], "cold": seconds["cold"], "bytes": size}

@@ -112,18 +112,19 @@ class Bench:
         return result
 
     def writes_per_sync(self, number):
-        """Writes and fsyncs of a gateway of its own, counted by strace from its start to its end."""
+        """Writes, commits and fsyncs of a gateway of its own; strace counts the fsyncs, from its start to its end."""
         report = self.directory / f"syncs-{number}"
         gateway = self.gateway(None, f"counted-{number}", prefix=[
             "strace", "-D", "-f", "--seccomp-bpf", "-c", "-U", "calls,name", "-e", "trace=fsync,fdatasync",
             "-o", report])
         seen = load(gateway.port, self.options, gateway)
+        commits = int(gateway.metrics()("cutover_journal_groups_total"))
         gateway.stop()
         deadline = time.monotonic() + 10
         while not (report.exists() and "total" in report.read_text()) and time.monotonic() < deadline:
             time.sleep(0.1)
         calls = sum(int(number) for number in re.findall(r"^\s*(\d+) f\w*sync$", report.read_text(), re.M))
-        return seen.requests, calls
+        return seen.requests, commits, calls
 
 
 def measure(options):

@@ -185,7 +185,7 @@ package actor RolloutController {
         let event = event(command.action, before: rolloutJSON(before), after: rolloutJSON(next), origin)
         do throws(JournalError) {
             let record = try record(of: next)
-            try await save(record, event)
+            if isRollback { try await saveInTime(record, event) } else { try await save(record, event) }
         } catch {
             if error == RolloutController.otherGeneration, await readShared() {
                 // Whatever becomes of this command: what another gateway has decided is put in force.
@@ -314,6 +314,24 @@ package actor RolloutController {
         if !isSaved { throw RolloutController.otherGeneration }
         durableGeneration = max(durableGeneration, record.generation)
     }
+
+    /// As `save`, but whoever asked for the way back is answered soon: a save that takes long goes on by itself.
+    private func saveInTime(_ record: RolloutRecord, _ event: RolloutEvent) async throws(JournalError) {
+        let saved = await within(milliseconds: Self.saveWaitMilliseconds) {
+            [self] () async -> Result<Void, JournalError>? in
+            do throws(JournalError) {
+                try await save(record, event)
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard let saved else { throw JournalError(.busy, "the store takes long") }
+        try saved.get()
+    }
+
+    /// How long a rollback waits for the store, in milliseconds.
+    private static let saveWaitMilliseconds = 1_500
 
     /// A state is what the loops decide by, from now on, with the pins that hold now; unless a newer one is in force.
     func putInForce(_ state: RolloutState) {

@@ -105,12 +105,17 @@ def shared_postgres():
     server.close()
 
 
-@pytest.fixture
-def postgres():
-    """A PostgreSQL of one test, to be killed and restarted."""
+@pytest.fixture(scope="module")
+def mortal_postgres():
     server = PostgresServer(syncs=True)
     yield server
     server.close()
+
+
+@pytest.fixture
+def postgres(mortal_postgres):
+    """A PostgreSQL to be killed and restarted, whatever an earlier test of the file has left of it."""
+    return mortal_postgres.start()
 
 
 @pytest.fixture

@@ -53,6 +53,8 @@ package actor RolloutController {
     private var isTrying = false
     /// Which of two that wait for the other gateways is the later one.
     var arming = 0
+    /// What other gateways may begin to read, see `RolloutView.announces`.
+    private var armedSides: SideSet = []
     var isAdopting = false
     var adoptsAgain = false
     /// The journal was closed: nothing is read any more.
@@ -199,7 +201,7 @@ package actor RolloutController {
             }
             putInForce(next)
             warnings.append("in force, but not durable yet: \(error.message)")
-            keepTrying(event)
+            if error != Self.slowStore { keepTrying(event) }
         }
         warnings += await bringIntoForce(next)
         warnings += await legacyWarnings(from: before, to: next)
@@ -317,8 +319,7 @@ package actor RolloutController {
 
     /// As `save`, but whoever asked for the way back is answered soon: a save that takes long goes on by itself.
     private func saveInTime(_ record: RolloutRecord, _ event: RolloutEvent) async throws(JournalError) {
-        let saved = await within(milliseconds: Self.saveWaitMilliseconds) {
-            [self] () async -> Result<Void, JournalError>? in
+        let saving = Task { () async -> Result<Void, JournalError> in
             do throws(JournalError) {
                 try await save(record, event)
                 return .success(())
@@ -326,9 +327,17 @@ package actor RolloutController {
                 return .failure(error)
             }
         }
-        guard let saved else { throw JournalError(.busy, "the store takes long") }
+        let saved = await within(milliseconds: Self.saveWaitMilliseconds) { await saving.value }
+        guard let saved else {
+            Task {
+                if case .failure(let error) = await saving.value, error != Self.otherGeneration { keepTrying(event) }
+            }
+            throw Self.slowStore
+        }
         try saved.get()
     }
+
+    private static let slowStore = JournalError(.busy, "the store takes long")
 
     /// How long a rollback waits for the store, in milliseconds.
     private static let saveWaitMilliseconds = 1_500
@@ -343,12 +352,28 @@ package actor RolloutController {
         let legacyIsBack = !inForce.state.legacyWrites && next.state.legacyWrites
         if legacyIsBack { dataPlane?.shared.coordinator.legacyGate.close() }
         inForce = next
-        dataPlane?.publish(snapshot)
+        dataPlane?.publish(snapshot(announcing: armedSides))
+        if !armedSides.isEmpty { disarmLater() }
         if legacyIsBack { reverseSync?.legacyIsWrittenAgain() }
     }
 
     /// The loops go on as before, and take care that other gateways know of what they leave outstanding to these sides.
-    func publish(announcing sides: SideSet) { dataPlane?.publish(snapshot(announcing: sides)) }
+    func publish(announcing sides: SideSet) {
+        armedSides.formUnion(sides)
+        dataPlane?.publish(snapshot(announcing: armedSides))
+    }
+
+    /// For a second after a change gateways may disagree about it, or about the one before: what is left outstanding is announced
+    /// for as long.
+    private func disarmLater() {
+        let mine = arming
+        Task {
+            try? await Task.sleep(for: .milliseconds(1_000))
+            guard mine == arming else { return }
+            armedSides = []
+            dataPlane?.publish(snapshot)
+        }
+    }
 
     /// Stores the present state as soon as the store takes it again: what is in force must survive a restart.
     private func keepTrying(_ event: RolloutEvent) {

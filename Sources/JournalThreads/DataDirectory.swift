@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 package import Journal
 
 /// The directory that holds the embedded store and the tokens, locked for one process. The lock ends with this object, or with
@@ -6,6 +7,8 @@ package import Journal
 package final class DataDirectory: Sendable {
     package let path: String
     private let lock: Int32
+    /// Inode of the database file, from the first look on.
+    private let identity = Mutex<UInt?>(nil)
 
     /// Name of the database file in the directory.
     package static let databaseName = "journal.sqlite"
@@ -77,6 +80,22 @@ package final class DataDirectory: Sendable {
             throw JournalError(.cannotOpen, "cannot write \(file): \(Self.reason())")
         }
         return String(decoding: name, as: UTF8.self)
+    }
+
+    /// Whether the database file still has its name, and is still the same file. One system call.
+    package var holdsDatabase: Bool {
+        var now = stat()
+        guard stat(databasePath, &now) == 0 else { return false }
+        return identity.withLock { known in
+            if known == nil { known = now.st_ino }
+            return known == now.st_ino
+        }
+    }
+
+    /// What to say when it has not.
+    package var isGone: JournalError {
+        JournalError(
+            .io, "\(databasePath) was removed or replaced while the gateway runs: nothing that it keeps would last")
     }
 
     /// Takes group and others off a database file that is known to be ours.

@@ -94,6 +94,8 @@ package final class PostgresStore: JournalStore, PostgresReading {
             return results
         } catch {
             if connection.isOutcomeUnknown { unsettled = ticket }
+            // A session that became read-only stays so; a new connection may find the server that is to be written.
+            if error.kind == .readOnly { connection.close() }
             throw error
         }
     }

@@ -66,6 +66,8 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
     package func commit(
         _ submissions: [Submission], updates: [JournalUpdate], now: Int64
     ) throws(JournalError) -> CommittedGroup {
+        // What is kept in a file that has lost its name is lost with the process.
+        if let directory, !directory.holdsDatabase { throw directory.isGone }
         var next = nextSequence
         var admissions: [Admission] = []
         admissions.reserveCapacity(submissions.count)

@@ -307,7 +307,8 @@ extension ClientSession {
         write.legs[side.other].state = write.isUncertainOnNew ? .parked : .skipped
         if write.isUncertainOnNew { metrics.legParked(.new) }
         var answer = isFinal ? StoredAnswer(of: upstream, servedBy: side, loop: loop) : nil
-        if !upstream.head.isChunked, (0...StoredAnswer.bodyLimitBytes).contains(upstream.head.contentLength) {
+        let isShort = (0...StoredAnswer.bodyLimitBytes).contains(upstream.head.contentLength)
+        if !upstream.head.isChunked, isShort || status == 304 {
             return try await refuse(write, wholly: answer, upstream, pool)
         }
         answer?.isBodyOmitted = true

@@ -59,10 +59,6 @@ final class SimulatedJournal: WriteJournal, @unchecked Sendable {
 
     func post(_ update: JournalUpdate, kept: @escaping @Sendable () -> Void) {
         guard !isDead else { return kept() }
-        if switches.doesNotKeepRefusals {
-            post(update)
-            return kept()
-        }
         queue.append(update, at: timeline.now, isAwaited: true)
         arriving.append(kept)
         consider()

@@ -12,8 +12,6 @@ struct Switches: Sendable {
     var doesNotRecover = false
     /// A known key is a key like any other.
     var ignoresKeys = false
-    /// A refusal is taken for durable before it is: its lane goes on at once.
-    var doesNotKeepRefusals = false
     /// A leg that is read back from the journal gets another key than the one that it was sent with.
     var changesOutgoingKeys = false
 

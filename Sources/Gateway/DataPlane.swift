@@ -157,13 +157,7 @@ package final class DataPlane: Sendable {
     /// Takes over a change that an earlier process accepted and did not answer: its authoritative leg is sent as a repeat, and its
     /// answer decides. Before the listeners start, in the order of acceptance, after everything left over has been counted.
     package func recover(_ change: OutstandingChange) {
-        let isDecided = { (side: Side) in
-            switch change.legs[side].state {
-            case .applied, .superseded, .parked: true
-            case .pending, .refused, .skipped, .awaitingCopy: false
-            }
-        }
-        if let taker = Side.allCases.first(where: isDecided) { return recoverDecided(change, taker) }
+        if let decided = decided(change) { return shared.coordinator.count(left: decided) }
         shared.coordinator.enter(left: change)
         let worker = worker(of: change.sequence)
         worker.loop.execute {
@@ -178,6 +172,7 @@ package final class DataPlane: Sendable {
     /// Takes over changes of a gateway that is gone, in the order of acceptance, while this one runs.
     /// - Parameter foreign: changes of yet other gateways that come before some of them.
     package func takeOver(_ changes: [OutstandingChange], behind foreign: [OutstandingChange]) {
+        let changes = changes.map { $0.answeredStatus == nil ? decided($0) ?? $0 : $0 }
         for (side, change) in shared.coordinator.count(takenOver: changes, behind: foreign) {
             let worker = worker(of: change.sequence)
             worker.loop.execute { worker.deliveries.start(Delivery(change, side)) }
@@ -186,23 +181,26 @@ package final class DataPlane: Sendable {
         shared.coordinator.refill()
     }
 
-    /// One leg is settled, only the answer did not become durable: the backend took the write while its answer was still on
-    /// its way, or (after a fallback) a delivery brought it there. The client may have been told "done", so the other leg is sent like any
-    /// other.
-    /// - Parameter taker: the side that has it.
-    private func recoverDecided(_ change: OutstandingChange, _ taker: Side) {
-        let side = taker.other
+    /// A change one leg of which is settled, only its answer did not become durable: the backend took the write while its answer
+    /// was still on its way, or (after a fallback) a delivery brought it there. The client may have been told "done", so the
+    /// other leg is sent like any other.
+    /// - Returns: the change as an answered one; nil when its authoritative leg has to decide.
+    private func decided(_ change: OutstandingChange) -> OutstandingChange? {
+        let isDecided = { (side: Side) in
+            switch change.legs[side].state {
+            case .applied, .superseded, .parked: true
+            case .pending, .refused, .skipped, .awaitingCopy: false
+            }
+        }
+        guard let taker = Side.allCases.first(where: isDecided) else { return nil }
         let answer = StoredAnswer(
             status: change.legs[taker].lastStatus ?? 200, headerLines: [], body: [], servedBy: taker,
             isBodyOmitted: true)
-        let coordinator = shared.coordinator
-        coordinator.journal.post(
+        shared.coordinator.journal.post(
             .answered(change.sequence, servedBy: taker, legs: change.legs, answer: answer, revisionAccepted: true))
-        guard change.legs[side].state.isOutstanding else { return }
-        let place = OutstandingPlace(
-            sequence: change.sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: change.user,
-            sides: SideSet(side), isAnswered: true)
-        coordinator.count(left: [place])
+        var change = change
+        change.answeredStatus = answer.status
+        return change
     }
 
     private func worker(of sequence: Sequence64) -> Worker { workers[Int(sequence % Int64(workers.count))] }

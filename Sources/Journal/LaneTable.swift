@@ -51,20 +51,23 @@ package struct LaneTable: Sendable {
     /// Lanes with at least one change.
     package var laneCount: Int { laneIndices.count }
 
-    /// Puts legs of a change at the tail of every lane that it touches.
+    /// Puts legs of a change into every lane that it touches, behind all that were accepted before it.
     ///
-    /// To be called in the order of acceptance. A leg that comes back (an operator replays a parked one) goes to the tail
-    /// like a new one. Entering a leg that is in the table already changes nothing.
+    /// Mostly that is the tail. Not for changes of other gateways and for those that were taken over: what was accepted after them
+    /// may be in the lane already. A leg that comes back (an operator replays a parked one) goes to the tail like a new one. Entering a leg that is in the table already changes nothing.
     /// - Parameters:
     ///   - keys: at least one; a lane named twice counts once. For a change that is in the table: the same keys as before.
     ///   - sides: the legs that are outstanding.
-    package mutating func enter(_ sequence: Sequence64, keys: [LaneKey], sides: SideSet = .both) {
+    ///   - atTail: behind everything, whatever was accepted when.
+    package mutating func enter(
+        _ sequence: Sequence64, keys: [LaneKey], sides: SideSet = .both, atTail: Bool = false
+    ) {
         var entry = entries[sequence] ?? Entry()
         let arriving = sides.subtracting(entry.sides)
         guard !arriving.isEmpty else { return }
         if entry.sides.isEmpty { entry.firstPlace = takePlaces(sequence, keys) }
         for side in Side.allCases where arriving.contains(SideSet(side)) {
-            entry.blocked[side] = append(entry.firstPlace, side)
+            entry.blocked[side] = insert(entry.firstPlace, side, atTail: atTail)
         }
         entry.sides.formUnion(arriving)
         entries[sequence] = entry
@@ -149,25 +152,40 @@ extension LaneTable {
         return index
     }
 
-    /// Appends a chain of places to their lanes. Returns in how many of them another leg comes first.
-    private mutating func append(_ firstPlace: Int32, _ side: Side) -> Int32 {
+    /// Puts a chain of places into their lanes. Returns in how many of them another leg comes first.
+    private mutating func insert(_ firstPlace: Int32, _ side: Side, atTail: Bool) -> Int32 {
         var blocked: Int32 = 0
         var index = firstPlace
         while index != Self.none {
-            let lane = Int(places[Int(index)].lane)
-            let tail = lanes[lane].tail[side]
-            places[Int(index)].previous[side] = tail
-            places[Int(index)].next[side] = Self.none
-            if tail == Self.none {
+            let (lane, sequence) = (Int(places[Int(index)].lane), places[Int(index)].sequence)
+            var previous = lanes[lane].tail[side]
+            while !atTail, previous != Self.none, places[Int(previous)].sequence > sequence {
+                previous = places[Int(previous)].previous[side]
+            }
+            let next = previous == Self.none ? lanes[lane].head[side] : places[Int(previous)].next[side]
+            places[Int(index)].previous[side] = previous
+            places[Int(index)].next[side] = next
+            if previous == Self.none {
                 lanes[lane].head[side] = index
+                if next != Self.none { block(places[Int(next)].sequence, side) }
             } else {
-                places[Int(tail)].next[side] = index
+                places[Int(previous)].next[side] = index
                 blocked += 1
             }
-            lanes[lane].tail[side] = index
+            if next == Self.none {
+                lanes[lane].tail[side] = index
+            } else {
+                places[Int(next)].previous[side] = index
+            }
             index = places[Int(index)].sibling
         }
         return blocked
+    }
+
+    private mutating func block(_ sequence: Sequence64, _ side: Side) {
+        guard var entry = entries[sequence] else { preconditionFailure("lane holds unknown change \(sequence)") }
+        entry.blocked[side] += 1
+        entries[sequence] = entry
     }
 
     /// Takes a place out of its lane. Returns the change that has become first in that lane through it.

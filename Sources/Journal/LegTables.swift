@@ -97,7 +97,8 @@ package struct LegTables: Sendable {
     package mutating func readmit(_ sequence: Sequence64, user: String?, records: [String], _ side: Side) {
         windows[side].held.insert(sequence)
         windows[side].page?.settled.insert(sequence)
-        lanes.enter(sequence, keys: LaneKey.lanes(user: user, records: records), sides: SideSet(side))
+        lanes.enter(
+            sequence, keys: LaneKey.lanes(user: user, records: records), sides: SideSet(side), atTail: true)
     }
 
     // MARK: What became of a write

@@ -71,11 +71,26 @@ import Testing
         lanes.enter(1, keys: [a])
         #expect(lanes.leave(1, .new).isEmpty)
         lanes.enter(2, keys: [a])
-        lanes.enter(1, keys: [a])
+        lanes.enter(1, keys: [a], atTail: true)
         #expect(lanes.isFirst(2, .new) && !lanes.isFirst(1, .new))
         #expect(lanes.isFirst(1, .legacy) && !lanes.isFirst(2, .legacy))
         #expect(lanes.leave(2, .new) == [1])
         #expect(lanes.contains(1, .new))
+    }
+
+    @Test func whatWasAcceptedEarlierComesBeforeWhatIsThereAlready() {
+        var lanes = LaneTable()
+        lanes.enter(10, keys: [a])
+        lanes.enter(30, keys: [a, b])
+        lanes.enter(20, keys: [a])
+        lanes.enter(5, keys: [b])
+        #expect(lanes.isFirst(10, .legacy) && lanes.isFirst(5, .legacy))
+        #expect(lanes.leave(10, .legacy) == [20])
+        #expect(lanes.leave(20, .legacy).isEmpty, "5 is before 30 in its other lane")
+        #expect(lanes.leave(5, .legacy) == [30])
+        lanes.enter(1, keys: [a], sides: .new)
+        #expect(!lanes.isFirst(10, .new) && lanes.isFirst(1, .new), "the head has one before it now")
+        #expect(lanes.leave(1, .new) == [10])
     }
 
     @Test func aChangeThatLeftAsAWholeMayComeBackBehindAnother() {

@@ -22,6 +22,18 @@ extension WriteCoordinator {
         for side in Side.allCases where sides.contains(SideSet(side)) { count(user, side, by: 1) }
     }
 
+    /// Counts one change that an earlier process has left and whose answer is known by now.
+    func count(left change: OutstandingChange) {
+        var sides: SideSet = []
+        for side in Side.allCases where change.legs[side].state.isOutstanding { sides.insert(SideSet(side)) }
+        guard !sides.isEmpty else { return }
+        count(left: [
+            OutstandingPlace(
+                sequence: change.sequence, acceptedMilliseconds: change.acceptedMilliseconds, user: change.user,
+                sides: sides, isAnswered: true)
+        ])
+    }
+
     /// Counts changes of a gateway that is gone, in the order of acceptance; pages bring in those that were answered.
     /// - Returns: legs that have their place in the lanes already and need a delivery.
     package func count(

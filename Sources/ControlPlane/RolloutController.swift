@@ -319,7 +319,8 @@ package actor RolloutController {
 
     /// As `save`, but whoever asked for the way back is answered soon: a save that takes long goes on by itself.
     private func saveInTime(_ record: RolloutRecord, _ event: RolloutEvent) async throws(JournalError) {
-        let saving = Task { () async -> Result<Void, JournalError> in
+        // At once, not in a turn of its own: saves keep the order of the commands.
+        let saving = Task.immediate { () async -> Result<Void, JournalError> in
             do throws(JournalError) {
                 try await save(record, event)
                 return .success(())

@@ -1,5 +1,6 @@
-"""More outstanding legs than the gateway keeps in memory (8,192 a backend): the others wait in the journal, and everything that
-holds for a leg holds for them too: they arrive, in order, once, and their users stay off the backend that lacks their writes.
+"""More outstanding legs than the gateway keeps in memory (8,192 a backend): the others wait in the journal, and
+everything that holds for a leg holds for them too: they arrive, in order, once, and their users stay off the backend
+that lacks their writes.
 """
 
 import collections

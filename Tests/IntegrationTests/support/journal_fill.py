@@ -8,15 +8,16 @@ import sys
 import time
 
 _CHANGE = """
-INSERT INTO change (sequence, accepted_at, user, record, payload_hash, record_count, has_revision, outgoing_key, holds_key,
-    fingerprint, method, target, side, dual_write, is_answered, answered_status, served_by, legacy_state, legacy_attempts,
-    new_state, new_attempts)
+INSERT INTO change (sequence, accepted_at, user, record, payload_hash, record_count, has_revision, outgoing_key,
+    holds_key, fingerprint, method, target, side, dual_write, is_answered, answered_status, served_by, legacy_state,
+    legacy_attempts, new_state, new_attempts)
 VALUES (?, ?, ?, ?, '', 1, 0, ?, 0, '', 'PUT', ?, 0, 1, 1, 200, 0, 'applied', 1, ?, ?)
 """
 
 
 def fill(database, rows, outstanding, users=500, records=5, name=lambda user: f"user{user}", body_bytes=0):
-    """Adds answered changes after those that are there; the legs to new of `outstanding` of them, spread evenly, are not settled.
+    """Adds answered changes after those that are there; the legs to new of `outstanding` of them, spread evenly, are
+    not settled.
 
     Change n belongs to user `n % users` and its record `USER-r(n // users % records)`; its body begins with its number.
     :return: the first and the last sequence that were added

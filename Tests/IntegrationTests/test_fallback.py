@@ -30,7 +30,8 @@ def test_legacy_answers_when_new_fails(on_new, new, failure):
     assert answer.body == b"from legacy"
     assert (answer.status, answer.backend, answer.why) == (200, "legacy", f"fallback-{failure}")
     # A read is booked when its last byte has gone out: a moment after the client may have it.
-    eventually(lambda: on_new.metrics()("cutover_reads_total", backend="legacy", result="ok") == 1, "the read is booked")
+    eventually(
+        lambda: on_new.metrics()("cutover_reads_total", backend="legacy", result="ok") == 1, "the read is booked")
     metrics = on_new.metrics()
     assert metrics("cutover_fallbacks_total", kind="read", reason=failure) == 1
     # A 404 is an answer, not an error of the backend.

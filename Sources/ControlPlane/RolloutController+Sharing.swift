@@ -133,14 +133,4 @@ extension RolloutController {
         _ = await cluster.isAcknowledged(version, timeoutMilliseconds: Int64(Self.raiseWaitMilliseconds))
         _ = await cluster.refreshForeign()
     }
-
-    /// A rollback that is in force here and was never durable, on top of what others have decided since.
-    func rollBackAgain() async {
-        let mine = state
-        guard await readShared() else { return }
-        var next = mine
-        next.generation = max(mine.generation, durableGeneration) + 1
-        state = next
-        putInForce(next)
-    }
 }

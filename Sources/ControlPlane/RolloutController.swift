@@ -50,7 +50,11 @@ package actor RolloutController {
     var durableGeneration: Int64
     /// What is on its way to the store, by generation; as many as commands are under way.
     private var saving: [Int64: RolloutRecord] = [:]
+    /// A rollback that is in force and not durable yet; the newest one.
+    private var unstored: (state: RolloutState, event: RolloutEvent)?
     private var isTrying = false
+    /// How long a rollback waits for the store before it is answered, in milliseconds.
+    private let saveWaitMilliseconds: Int
     /// Which of two that wait for the other gateways is the later one.
     var arming = 0
     /// What other gateways may begin to read, see `RolloutView.announces`.
@@ -78,10 +82,12 @@ package actor RolloutController {
     /// - Parameters:
     ///   - cluster: the other gateways of the store, if it is shared.
     ///   - metrics: the control plane's own counters; written on this actor only.
+    ///   - saveWaitMilliseconds: how long a rollback waits for the store before it is answered.
     init(
         settings: Settings, identity: IdentitySources, stored: RolloutRecord?, pins: [Pin], journal: ThreadedJournal,
-        cluster: (any JournalCluster)? = nil, metrics: LoopMetrics
+        cluster: (any JournalCluster)? = nil, metrics: LoopMetrics, saveWaitMilliseconds: Int = 1_500
     ) {
+        self.saveWaitMilliseconds = saveWaitMilliseconds
         self.settings = settings
         self.identity = identity
         self.journal = journal
@@ -186,8 +192,7 @@ package actor RolloutController {
         }
         let event = event(command.action, before: rolloutJSON(before), after: rolloutJSON(next), origin)
         do throws(JournalError) {
-            let record = try record(of: next)
-            if isRollback { try await saveInTime(record, event) } else { try await save(record, event) }
+            if isRollback { try await saveInTime(next, event) } else { try await save(next, event) }
         } catch {
             if error == RolloutController.otherGeneration, await readShared() {
                 // Whatever becomes of this command: what another gateway has decided is put in force.
@@ -201,7 +206,7 @@ package actor RolloutController {
             }
             putInForce(next)
             warnings.append("in force, but not durable yet: \(error.message)")
-            if error != Self.slowStore { keepTrying(event) }
+            if error != Self.slowStore { keepTrying(next, event) }
         }
         warnings += await bringIntoForce(next)
         warnings += await legacyWarnings(from: before, to: next)
@@ -258,7 +263,7 @@ package actor RolloutController {
         do throws(JournalError) {
             if state != before {
                 let next = state
-                try await save(try record(of: next), event)
+                try await save(next, event)
             } else {
                 try await journal.write { store throws(JournalError) in try store.appendEvent(event) }
             }
@@ -301,7 +306,8 @@ package actor RolloutController {
     /// Stores a state over the one that this gateway knows to be stored: one generation back as a rule, more after a rollback
     /// that was in force without being durable. Saves keep the order of the commands: the journal takes its work in order.
     /// - Throws: `otherGeneration` when another gateway has changed the rollout meanwhile.
-    func save(_ record: RolloutRecord, _ event: RolloutEvent) async throws(JournalError) {
+    func save(_ next: RolloutState, _ event: RolloutEvent) async throws(JournalError) {
+        let record = try record(of: next)
         let (known, mine) = (durableGeneration, saving)
         saving[record.generation] = record
         defer { saving[record.generation] = nil }
@@ -310,7 +316,8 @@ package actor RolloutController {
             let generation = stored?.generation ?? 0
             // Commands may come faster than the store is: an earlier one of this gateway's is as good as the known one.
             let isKnown = generation == known || (stored != nil && stored == mine[generation])
-            guard isKnown, generation < record.generation else { return false }
+            // And a later one has overtaken a rollback that was tried again.
+            guard isKnown, generation < record.generation else { return isKnown }
             return try store.saveRollout(record, replacing: generation, event: event)
         }
         if !isSaved { throw RolloutController.otherGeneration }
@@ -318,30 +325,25 @@ package actor RolloutController {
     }
 
     /// As `save`, but whoever asked for the way back is answered soon: a save that takes long goes on by itself.
-    private func saveInTime(_ record: RolloutRecord, _ event: RolloutEvent) async throws(JournalError) {
+    private func saveInTime(_ next: RolloutState, _ event: RolloutEvent) async throws(JournalError) {
         // At once, not in a turn of its own: saves keep the order of the commands.
         let saving = Task.immediate { () async -> Result<Void, JournalError> in
             do throws(JournalError) {
-                try await save(record, event)
+                try await save(next, event)
                 return .success(())
             } catch {
                 return .failure(error)
             }
         }
-        let saved = await within(milliseconds: Self.saveWaitMilliseconds) { await saving.value }
+        let saved = await within(milliseconds: saveWaitMilliseconds) { await saving.value }
         guard let saved else {
-            Task {
-                if case .failure(let error) = await saving.value, error != Self.otherGeneration { keepTrying(event) }
-            }
+            Task { if case .failure = await saving.value { keepTrying(next, event) } }
             throw Self.slowStore
         }
         try saved.get()
     }
 
     private static let slowStore = JournalError(.busy, "the store takes long")
-
-    /// How long a rollback waits for the store, in milliseconds.
-    private static let saveWaitMilliseconds = 1_500
 
     /// A state is what the loops decide by, from now on, with the pins that hold now; unless a newer one is in force.
     func putInForce(_ state: RolloutState) {
@@ -376,25 +378,29 @@ package actor RolloutController {
         }
     }
 
-    /// Stores the present state as soon as the store takes it again: what is in force must survive a restart.
-    private func keepTrying(_ event: RolloutEvent) {
+    /// Stores a rollback as soon as the store takes it: what is in force must survive a restart. Of several the newest counts; one
+    /// that a later command has overtaken in the store is over.
+    private func keepTrying(_ next: RolloutState, _ event: RolloutEvent) {
+        guard next.generation > unstored?.state.generation ?? 0 else { return }
+        unstored = (state: next, event: event)
         guard !isTrying else { return }
         isTrying = true
         Task {
-            var isStored = false
-            while !isStored {
+            while let (next, event) = unstored {
+                if next.generation <= durableGeneration {
+                    forget(next)
+                    continue
+                }
                 try? await Task.sleep(for: .milliseconds(500))
                 do throws(JournalError) {
-                    try await save(try record(of: state), event)
-                    isStored = true
+                    try await save(next, event)
+                    forget(next)
                 } catch {
-                    if error == RolloutController.otherGeneration {
-                        // A newer state of this gateway's was stored meanwhile; or another gateway has gone on without having
-                        // seen this rollback: the way back counts, and is commanded anew.
-                        isStored = state.generation <= durableGeneration
-                        if !isStored { await rollBackAgain() }
-                    } else {
-                        isStored = !error.isTransient
+                    if error == RolloutController.otherGeneration, next.generation > durableGeneration {
+                        // Another gateway has gone on without having seen this rollback: the way back counts, and is commanded anew.
+                        await rollBackAgain(next, event)
+                    } else if !error.isTransient {
+                        forget(next)
                     }
                 }
             }
@@ -402,9 +408,23 @@ package actor RolloutController {
         }
     }
 
+    private func forget(_ stored: RolloutState) {
+        if unstored?.state.generation == stored.generation { unstored = nil }
+    }
+
+    /// A rollback that is in force here and was never durable, on top of what others have decided since.
+    private func rollBackAgain(_ mine: RolloutState, _ event: RolloutEvent) async {
+        guard await readShared() else { return }
+        var next = mine
+        next.generation = max(state.generation, durableGeneration) + 1
+        state = next
+        putInForce(next)
+        unstored = (state: next, event: event)
+    }
+
     static let otherGeneration = JournalError(.other, "the stored rollout is at another generation")
 
-    func record(of state: RolloutState) throws(JournalError) -> RolloutRecord {
+    private func record(of state: RolloutState) throws(JournalError) -> RolloutRecord {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let details = try? encoder.encode(state) else {

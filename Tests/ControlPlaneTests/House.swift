@@ -47,7 +47,8 @@ struct House {
 
     /// Opens the store and takes up what it holds, as a start of the gateway does.
     init(
-        _ directory: TemporaryDirectory = TemporaryDirectory(), plan: Plan? = ControlPlaneTests.plan()
+        _ directory: TemporaryDirectory = TemporaryDirectory(), plan: Plan? = ControlPlaneTests.plan(),
+        saveWaitMilliseconds: Int = 60_000
     ) async throws {
         var settings = Settings()
         settings.dataDirectory = directory.path
@@ -62,7 +63,7 @@ struct House {
         controller = RolloutController(
             settings: settings, identity: try IdentitySources(settings.user), stored: stored, pins: pins,
             journal: journal,
-            metrics: metrics)
+            metrics: metrics, saveWaitMilliseconds: saveWaitMilliseconds)
         await controller.persistStart()
     }
 

@@ -1,6 +1,7 @@
 import Configuration
 import Gateway
 import Journal
+import JournalThreads
 import Rollout
 import Telemetry
 import Testing
@@ -191,6 +192,33 @@ struct RolloutControllerTests {
         #expect(state.stageName == "canary" && state.generation == 4)
         let again = try await house.restarted()
         #expect(await again.controller.state == state)
+        again.close()
+    }
+
+    @Test func aRollbackIsAnsweredWithoutTheStoreAndKeepsItsPlaceAmongTheCommands() async throws {
+        let house = try await House(saveWaitMilliseconds: 0)
+        await house.done(.promote(to: "half", force: false))
+        let change = await house.done(.rollback(to: nil))
+        #expect(change?.generation == 3)
+        await house.done(.setPercent(hundredths: 100))
+        #expect(try await house.events.map(\.action) == ["set-percent", "rollback", "promote", "start"])
+        let again = try await house.restarted()
+        #expect(await again.controller.state.percentHundredths == 100)
+        again.close()
+    }
+
+    @Test func aRollbackThatTheStoreRefusedIsStoredAsSoonAsThereIsRoom() async throws {
+        let house = try await House()
+        await house.done(.promote(to: "half", force: false))
+        try await house.setStoreFull(true)
+        await house.done(.rollback(to: nil), ChangeOrigin(actor: "a", reason: longReason))
+        try await house.setStoreFull(false)
+        while try await house.journal.read({ reader throws(JournalError) in try reader.loadRollout() })?.state
+            != "rolled_back"
+        { try await Task.sleep(for: .milliseconds(20)) }
+        let state = await house.controller.state
+        let again = try await house.restarted()
+        #expect(await again.controller.state == state && state.percentHundredths == 0)
         again.close()
     }
 

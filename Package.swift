@@ -80,16 +80,18 @@ let package = Package(
         ground("CCurl", libraries: ["curl"]),
         ground("COpenSSL", libraries: ["crypto"]),
         // Tests
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         // What every store of the journal has to do alike, run by the tests of each.
         .target(
-            name: "JournalRules", dependencies: ["Journal", "Rollout"], path: "Tests/JournalRules",
+            name: "JournalRules", dependencies: ["Journal", "JournalThreads", "Rollout", "TestSupport"],
+            path: "Tests/JournalRules",
             swiftSettings: strict),
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("RoutingTests", ["Routing"]),
         .testTarget(name: "RolloutTests", dependencies: ["Rollout"], exclude: ["Vectors"], swiftSettings: strict),
-        tests("ComparisonTests", ["Comparison"]),
-        tests("JournalTests", ["Journal", "Rollout"]),
-        tests("TelemetryTests", ["Telemetry"]),
+        tests("ComparisonTests", ["Comparison", "TestSupport"]),
+        tests("JournalTests", ["Journal", "Rollout", "TestSupport"]),
+        tests("TelemetryTests", ["Telemetry", "TestSupport"]),
         tests(
             "StoreSQLiteTests",
             ["StoreSQLite", "JournalRules", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
@@ -98,21 +100,21 @@ let package = Package(
             [
                 "StorePostgres", "StoreMigration", "StoreSQLite", "JournalRules", "JournalThreads", "Journal",
                 "Rollout",
-                "CPostgres", "CSQLite",
+                "CPostgres", "CSQLite", "TestSupport",
             ]),
         tests("ContentCodingTests", ["ContentCoding"]),
-        tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison"]),
+        tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison", "TestSupport"]),
         tests(
             "GatewayTests",
             [
                 "Gateway", "Configuration", "Comparison", "HTTPWire", "Journal", "Rollout", "Routing", "Telemetry",
-                "COpenSSL", "CLinux",
+                "COpenSSL", "CLinux", "TestSupport",
             ]),
         tests(
             "ControlPlaneTests",
             [
                 "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout",
-                "Routing", "Telemetry", "CLinux",
+                "Routing", "Telemetry", "CLinux", "TestSupport",
             ]),
         .target(name: "CPlayedDisk", dependencies: ["CSQLite"], path: "Tests/CPlayedDisk"),
         .testTarget(
@@ -120,7 +122,7 @@ let package = Package(
             dependencies: [
                 "Gateway", "StoreSQLite", "JournalThreads", "Configuration", "Journal", "Rollout", "Routing",
                 "Telemetry",
-                "CPlayedDisk", "CLinux",
+                "CPlayedDisk", "CLinux", "TestSupport",
             ],
             // Optimised even in debug builds: the players are most of the work, and thousands of seeds are run.
             exclude: ["seeds.txt"], swiftSettings: strict + [.unsafeFlags(["-O"])]),

@@ -23,7 +23,7 @@ import proxies
 from disk import Disk
 from journal_page import BACKEND, MEMORY, MIRROR, POSTGRESQL, SQLITE, USERS
 from page import JOURNAL, write_page
-from postgresql import PostgreSQL
+from support.postgres import PostgresServer
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -75,8 +75,10 @@ class Bench:
             stack.callback(server.stop)
         memory = pathlib.Path(tempfile.mkdtemp(prefix="cutover-bench-", dir="/dev/shm"))
         stack.callback(shutil.rmtree, memory, ignore_errors=True)
-        self.database = PostgreSQL(directory / "postgresql").start()
-        stack.callback(self.database.stop)
+        # Its user has to get there, and temporary directories are their owner's alone.
+        directory.chmod(0o755)
+        self.database = PostgresServer(syncs=True, parent=directory, settings=["max_wal_size=4GB"])
+        stack.callback(self.database.close)
         self.disk = Disk(directory)
         stack.callback(self.disk.close)
         mirror = proxies.start_nginx("write", directory / "mirror", self.legacy, self.new)
@@ -84,10 +86,14 @@ class Bench:
         self.gateways = {
             MEMORY: self.gateway(stack, "memory", data=str(memory / "data")),
             SQLITE: self.gateway(stack, "sqlite"),
-            POSTGRESQL: self.gateway(stack, "shared", store=self.database.url),
+            POSTGRESQL: self.gateway(stack, "shared", store=self.database.url("postgres", by_socket=True)),
         }
         self.ports = {BACKEND: self.legacy.port, MIRROR: mirror.port}
         self.ports.update((name, gateway.port) for name, gateway in self.gateways.items())
+
+    def log_syncs(self):
+        """How often the database has synced its write-ahead log; it adds up its figures once a second."""
+        return int(self.database.query("postgres", "SELECT wal_sync FROM pg_stat_wal")[0][0])
 
     def gateway(self, stack, name, prefix=(), **settings):
         proxy = proxies.start_gateway(
@@ -100,11 +106,11 @@ class Bench:
         """Two loads on every subject, and the disk alone and beside a load; by name."""
         result = {"alone": self.disk.syncs(1)}
         for name, port in self.ports.items():
-            syncs = self.database.log_syncs() if name == POSTGRESQL else 0
+            syncs = self.log_syncs() if name == POSTGRESQL else 0
             result[name] = load(port, self.options, self.gateways.get(name))
             if name == POSTGRESQL:
                 time.sleep(1.5)  # the server adds its figures up once a second
-                result["log syncs"] = result[name].requests / max(1, self.database.log_syncs() - syncs)
+                result["log syncs"] = result[name].requests / max(1, self.log_syncs() - syncs)
             result[name, "calm"] = load(port, self.options, self.gateways.get(name), self.options.pause)
         gateway = self.gateways[SQLITE]
         result["beside"], _ = self.disk.syncs_during(
@@ -134,7 +140,7 @@ def measure(options):
         directory = pathlib.Path(tempfile.mkdtemp(prefix="cutover-bench-"))
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
         bench = Bench(directory, stack, options)
-        results["postgresql"] = bench.database.version()
+        results["postgresql"] = bench.database.query("postgres", "SHOW server_version")[0][0].split()[0]
         for port in bench.ports.values():
             load(port, options)
         results["rounds"] = []

@@ -105,15 +105,11 @@ extension RolloutController {
                 (try reader.loadRollout(), try reader.pins())
             }
             pins = Dictionary(stored.map { ($0.user, $0) }, uniquingKeysWith: { $1 })
-            guard let record, record.generation != durableGeneration || state.generation < record.generation,
-                let kept = Self.state(in: record)
-            else { return true }
-            durableGeneration = record.generation
-            let isAhead = state.generation > record.generation && inForce.state == state
-            if isAhead { return true }
-            state = machine.adopting(kept, atMilliseconds: clinux_wall_milliseconds())
+            guard let record, let kept = Self.state(in: record) else { return true }
+            var seen = machine.adopting(kept, atMilliseconds: clinux_wall_milliseconds())
             // The plan of this gateway's file may differ; the generation is the store's all the same.
-            state.generation = record.generation
+            seen.generation = record.generation
+            see(record, as: seen)
             return true
         } catch {
             if error.kind == .closed { isEnded = true }

@@ -36,8 +36,10 @@ package enum ChangeOutcome: Sendable {
 /// The one place where the rollout changes: applies a command, makes it durable, puts it in force on every loop, in this
 /// order, one command at a time. Where several gateways share a store, `RolloutController+Sharing.swift` is between the last two.
 package actor RolloutController {
+    /// What was decided, as far as the store may not have it yet.
+    private(set) var steps: RolloutSteps
     /// What was decided last; in force a moment later.
-    var state: RolloutState
+    var state: RolloutState { steps.state }
     private(set) var settings: Settings
     private(set) var machine: RolloutMachine
     private var identity: IdentitySources
@@ -46,12 +48,8 @@ package actor RolloutController {
     private var movedBackAt = clinux_monotonic_nanoseconds() / 1_000_000
     /// What the loops decide by.
     private(set) var inForce: Decided
-    /// Generation of the state that the store holds, as far as this gateway knows.
-    var durableGeneration: Int64
-    /// What is on its way to the store, by generation; as many as commands are under way.
-    private var saving: [Int64: RolloutRecord] = [:]
     /// A rollback that is in force and not durable yet; the newest one.
-    private var unstored: (state: RolloutState, event: RolloutEvent)?
+    private var unstored: (step: RolloutSteps.Step, event: RolloutEvent)?
     private var isTrying = false
     /// How long a rollback waits for the store before it is answered, in milliseconds.
     private let saveWaitMilliseconds: Int
@@ -93,7 +91,6 @@ package actor RolloutController {
         self.journal = journal
         self.cluster = cluster
         self.metrics = metrics
-        durableGeneration = stored?.generation ?? 0
         let pins = Dictionary(pins.map { ($0.user, $0) }, uniquingKeysWith: { $1 })
         self.pins = pins
         machine = RolloutMachine(plan: settings.plan, configuredShadowHundredths: settings.shadow.shareHundredths)
@@ -103,7 +100,7 @@ package actor RolloutController {
             start = machine.adopting(kept, atMilliseconds: now)
             start.generation = max(start.generation, stored.generation)
         }
-        state = start
+        steps = RolloutSteps(stored: stored, as: start)
         inForce = Decided(state: start, pins: pins)
     }
 
@@ -179,9 +176,10 @@ package actor RolloutController {
         let before = state
         var warnings = warnings
         let isRollback = if case .rollback = command { true } else { false }
+        let event = event(command.action, before: rolloutJSON(before), after: rolloutJSON(next), origin)
         // Nobody else may decide on the old state while the store writes: the state moves first and is taken back
         // when the store refuses.
-        state = next
+        let step = decide(next, standsUnstored: isRollback)
         if isRollback {
             // The way back does not wait for a disk.
             metrics.rollback(.operator)
@@ -190,23 +188,24 @@ package actor RolloutController {
         } else {
             catchUp = LegacyCatchUp()
         }
-        let event = event(command.action, before: rolloutJSON(before), after: rolloutJSON(next), origin)
         do throws(JournalError) {
-            if isRollback { try await saveInTime(next, event) } else { try await save(next, event) }
+            if isRollback { try await saveInTime(step, event) } else { try await save(step, event) }
         } catch {
-            if error == RolloutController.otherGeneration, await readShared() {
-                // Whatever becomes of this command: what another gateway has decided is put in force.
-                Task { await adoptShared() }
-                return nil
+            if error == RolloutController.otherGeneration {
+                steps.fall(step)
+                if await readShared() {
+                    // Whatever becomes of this command: what another gateway has decided is put in force.
+                    Task { await adoptShared() }
+                    return nil
+                }
             }
             guard isRollback else {
-                // Back to what the loops decide by, unless somebody has gone on from here.
-                if state.generation == next.generation { state = inForce.state }
+                steps.fall(step)
                 return .unavailable(error.message)
             }
             putInForce(next)
             warnings.append("in force, but not durable yet: \(error.message)")
-            if error != Self.slowStore { keepTrying(next, event) }
+            if error != Self.slowStore { keepTrying(step, event) }
         }
         warnings += await bringIntoForce(next)
         warnings += await legacyWarnings(from: before, to: next)
@@ -255,23 +254,27 @@ package actor RolloutController {
         self.settings = settings
         self.identity = identity
         machine = RolloutMachine(plan: settings.plan, configuredShadowHundredths: settings.shadow.shareHundredths)
-        state = machine.adopting(state, atMilliseconds: clinux_wall_milliseconds())
-        inForce.state = state
+        let next = machine.adopting(before, atMilliseconds: clinux_wall_milliseconds())
+        let event = event("reload", before: rolloutJSON(before), after: rolloutJSON(next), origin)
+        let step = next == before ? nil : decide(next, standsUnstored: true)
+        inForce.state = next
         dataPlane?.reload(snapshot, from: old)
         var warnings: [String] = []
-        let event = event("reload", before: rolloutJSON(before), after: rolloutJSON(state), origin)
         do throws(JournalError) {
-            if state != before {
-                let next = state
-                try await save(next, event)
+            if let step {
+                try await save(step, event)
             } else {
                 try await journal.write { store throws(JournalError) in try store.appendEvent(event) }
             }
         } catch {
             warnings.append("in force, but the event is not durable: \(error.message)")
+            if error == RolloutController.otherGeneration, let step {
+                steps.fall(step)
+                Task { await adoptShared() }
+            }
         }
         return .done(
-            before: rolloutJSON(before), after: rolloutJSON(state), warnings: warnings, generation: state.generation)
+            before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings, generation: next.generation)
     }
 
     /// Keeps what an operator did to the journal.
@@ -287,49 +290,52 @@ package actor RolloutController {
     /// Stores the state that the gateway starts in, when the store has none or the plan has moved it.
     package func persistStart() async {
         if state.condition == .rolledBack { await resumeWatching() }
-        let next = state
         do throws(JournalError) {
             let stored = try await journal.read { reader throws(JournalError) in try reader.loadRollout() }
-            let record = try record(of: next)
-            if let stored, stored.details == record.details { return }
+            let next = state
+            if let stored, stored.details == record(of: next).details { return }
             let origin = ChangeOrigin(actor: "gateway", reason: stored == nil ? "first start" : "plan changed")
             let event = event("start", before: .null, after: rolloutJSON(next), origin)
-            let isSaved = try await journal.write { store throws(JournalError) in
-                try store.saveRollout(record, replacing: stored?.generation ?? 0, event: event)
+            let step = decide(next, standsUnstored: true)
+            do throws(JournalError) {
+                try await save(step, event)
+            } catch {
+                guard error == RolloutController.otherGeneration else { throw error }
+                steps.fall(step)
+                _ = await readShared()
             }
-            if isSaved { durableGeneration = record.generation } else { _ = await readShared() }
         } catch {
             logLine("the rollout's state is not durable yet: \(error.message)")
         }
     }
 
-    /// Stores a state over the one that this gateway knows to be stored: one generation back as a rule, more after a rollback
-    /// that was in force without being durable. Saves keep the order of the commands: the journal takes its work in order.
+    /// What the store was seen to hold.
+    func see(_ record: RolloutRecord, as state: RolloutState) { steps.see(record, as: state) }
+
+    private func decide(_ next: RolloutState, standsUnstored: Bool) -> RolloutSteps.Step {
+        steps.decide(next, as: record(of: next), standsUnstored: standsUnstored)
+    }
+
+    /// Stores a step over what it stands on. Saves keep the order of the commands: the journal takes its work in order.
     /// - Throws: `otherGeneration` when another gateway has changed the rollout meanwhile.
-    func save(_ next: RolloutState, _ event: RolloutEvent) async throws(JournalError) {
-        let record = try record(of: next)
-        let (known, mine) = (durableGeneration, saving)
-        saving[record.generation] = record
-        defer { saving[record.generation] = nil }
+    func save(_ step: RolloutSteps.Step, _ event: RolloutEvent) async throws(JournalError) {
         let isSaved = try await journal.write { store throws(JournalError) -> Bool in
             let stored = try store.loadRollout()
-            let generation = stored?.generation ?? 0
-            // Commands may come faster than the store is: an earlier one of this gateway's is as good as the known one.
-            let isKnown = generation == known || (stored != nil && stored == mine[generation])
-            // And a later one has overtaken a rollback that was tried again.
-            guard isKnown, generation < record.generation else { return isKnown }
-            return try store.saveRollout(record, replacing: generation, event: event)
+            guard step.isStored(over: stored) else { return false }
+            return try store.saveRollout(step.record, replacing: stored?.generation ?? 0, event: event)
         }
         if !isSaved { throw RolloutController.otherGeneration }
-        durableGeneration = max(durableGeneration, record.generation)
+        steps.stored(step)
+        // Whoever commanded this knew of the rollback.
+        if let unstored, unstored.step.record.generation <= step.record.generation { self.unstored = nil }
     }
 
     /// As `save`, but whoever asked for the way back is answered soon: a save that takes long goes on by itself.
-    private func saveInTime(_ next: RolloutState, _ event: RolloutEvent) async throws(JournalError) {
+    private func saveInTime(_ step: RolloutSteps.Step, _ event: RolloutEvent) async throws(JournalError) {
         // At once, not in a turn of its own: saves keep the order of the commands.
         let saving = Task.immediate { () async -> Result<Void, JournalError> in
             do throws(JournalError) {
-                try await save(next, event)
+                try await save(step, event)
                 return .success(())
             } catch {
                 return .failure(error)
@@ -337,7 +343,7 @@ package actor RolloutController {
         }
         let saved = await within(milliseconds: saveWaitMilliseconds) { await saving.value }
         guard let saved else {
-            Task { if case .failure = await saving.value { keepTrying(next, event) } }
+            Task { if case .failure = await saving.value { keepTrying(step, event) } }
             throw Self.slowStore
         }
         try saved.get()
@@ -379,28 +385,25 @@ package actor RolloutController {
     }
 
     /// Stores a rollback as soon as the store takes it: what is in force must survive a restart. Of several the newest counts; one
-    /// that a later command has overtaken in the store is over.
-    private func keepTrying(_ next: RolloutState, _ event: RolloutEvent) {
-        guard next.generation > unstored?.state.generation ?? 0 else { return }
-        unstored = (state: next, event: event)
+    /// on which a later command was stored is over.
+    private func keepTrying(_ step: RolloutSteps.Step, _ event: RolloutEvent) {
+        guard step.record.generation > unstored?.step.record.generation ?? 0 else { return }
+        unstored = (step: step, event: event)
         guard !isTrying else { return }
         isTrying = true
         Task {
-            while let (next, event) = unstored {
-                if next.generation <= durableGeneration {
-                    forget(next)
-                    continue
-                }
+            while unstored != nil {
                 try? await Task.sleep(for: .milliseconds(500))
+                // What is on its way and was decided on the rollback may be stored any moment, and the rollback with it.
+                guard let (step, event) = unstored, !steps.isOvertaken(step) else { continue }
                 do throws(JournalError) {
-                    try await save(next, event)
-                    forget(next)
+                    try await save(step, event)
                 } catch {
-                    if error == RolloutController.otherGeneration, next.generation > durableGeneration {
+                    if error == RolloutController.otherGeneration {
                         // Another gateway has gone on without having seen this rollback: the way back counts, and is commanded anew.
-                        await rollBackAgain(next, event)
+                        await rollBackAgain(step, event)
                     } else if !error.isTransient {
-                        forget(next)
+                        unstored = nil
                     }
                 }
             }
@@ -408,28 +411,23 @@ package actor RolloutController {
         }
     }
 
-    private func forget(_ stored: RolloutState) {
-        if unstored?.state.generation == stored.generation { unstored = nil }
-    }
-
     /// A rollback that is in force here and was never durable, on top of what others have decided since.
-    private func rollBackAgain(_ mine: RolloutState, _ event: RolloutEvent) async {
+    private func rollBackAgain(_ mine: RolloutSteps.Step, _ event: RolloutEvent) async {
+        steps.fall(mine)
         guard await readShared() else { return }
-        var next = mine
-        next.generation = max(state.generation, durableGeneration) + 1
-        state = next
+        var next = mine.state
+        next.generation = state.generation + 1
+        unstored = (step: decide(next, standsUnstored: true), event: event)
         putInForce(next)
-        unstored = (state: next, event: event)
     }
 
     static let otherGeneration = JournalError(.other, "the stored rollout is at another generation")
 
-    private func record(of state: RolloutState) throws(JournalError) -> RolloutRecord {
+    private func record(of state: RolloutState) -> RolloutRecord {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        guard let details = try? encoder.encode(state) else {
-            throw JournalError(.other, "the rollout's state cannot be written as JSON")
-        }
+        // A state is numbers, words and switches: there is none that JSON could not hold.
+        let details = (try? encoder.encode(state)) ?? Data()
         return RolloutRecord(
             generation: state.generation, plan: state.planName ?? "", stage: state.stageName ?? "",
             percentHundredths: state.percentHundredths, state: state.condition.rawValue,

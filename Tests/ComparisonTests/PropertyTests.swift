@@ -1,4 +1,5 @@
 import Comparison
+import TestSupport
 import Testing
 
 #if canImport(Glibc)

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// A JSON value to be written down in random ways. Numbers are digits and a power of ten; the digits have no zero at
 /// either end.
 indirect enum RandomValue {

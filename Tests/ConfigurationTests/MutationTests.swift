@@ -1,19 +1,7 @@
+import TestSupport
 import Testing
 
 @testable import Configuration
-
-/// SplitMix64: the same numbers on every machine.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
 
 @Suite struct MutationTests {
     private static let fragments = [
@@ -45,7 +33,7 @@ struct SeededGenerator: RandomNumberGenerator {
     func damagedFilesGetErrorsAndNeverACrash(_ original: String) {
         let seed = UInt64.random(in: 0 ... .max)
         print("MutationTests seed \(seed)")
-        var generator = SeededGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         for round in 0..<400 {
             let text = mutate(Array(original.utf8), &generator)
             let isPlan = original == contractPlan

@@ -1,5 +1,6 @@
 import CLinux
 import HTTPWire
+import TestSupport
 import Testing
 
 @testable import Gateway

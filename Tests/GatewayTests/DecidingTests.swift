@@ -1,5 +1,6 @@
 import Configuration
 import Rollout
+import TestSupport
 import Testing
 
 @testable import Gateway

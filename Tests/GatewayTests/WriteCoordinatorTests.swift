@@ -1,6 +1,7 @@
 import Journal
 import Rollout
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

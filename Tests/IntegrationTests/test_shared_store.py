@@ -282,6 +282,45 @@ def test_a_fallback_at_one_is_read_at_the_other_by_the_very_next_request(make_cl
     assert legacy_store.documents == new_store.documents
 
 
+def test_who_counts_as_behind_for_a_moment_too_long_reads_no_older_than_what_new_has_acknowledged(
+        make_cluster, legacy_store, new_store):
+    cluster = make_cluster(legacy_store, new_store, percent=100, config={
+        "routes": NOTES, "fallback": {"breaker": {"min_requests": 1000}}})
+    one, other = cluster
+    refused, holds, stale, behind = threading.Event(), threading.Event(), [], 0
+
+    def refuse(request):
+        if request.method != "PUT" or not request.target.endswith("/b"):
+            return None
+        if refused.is_set():
+            return reply(b"{}", 503)
+        holds.set()
+        return None
+
+    def late(request):
+        if request.method == "PUT" and request.target.endswith("/a"):
+            time.sleep(0.05)
+
+    new_store.refuse, legacy_store.refuse = refuse, late
+    for number in range(20):
+        user, text = f"u{number}", f"text {number}".encode()
+        refused.set()
+        holds.clear()
+        assert one.fetch("PUT", f"/notes/{number}/b", body=b"b", user=user).backend == "legacy"
+        # Until the other one has seen that legacy has it.
+        time.sleep(0.4)
+        refused.clear()
+        # The first gateway sees at once that new has it, the other one only when it looks again.
+        assert holds.wait(20)
+        written = one.fetch("PUT", f"/notes/{number}/a", body=text, user=user)
+        read = other.get(f"/notes/{number}/a", user=user)
+        behind += written.backend == "new" and read.why == "behind"
+        if read.body != text:
+            stale.append((number, read.status, read.body, read.backend, read.why))
+    assert stale == [], f"{len(stale)} of 20 reads were stale: {stale[:5]}"
+    assert behind > 0, "no read was one of those that this is about"
+
+
 def test_the_percent_going_up_and_down_costs_nobody_their_own_writes(make_cluster, recorders):
     legacy, new = recorders
     legacy.mode(delay=0.004)

@@ -1,5 +1,6 @@
 package import Journal
 import Rollout
+import TestSupport
 import Testing
 
 /// Plays random groups against a store and against plain lists: it has to say what the rules say.
@@ -23,7 +24,7 @@ package enum AgainstPlainLists {
 
     /// - Parameter steps: groups to play.
     package static func play(seed: UInt64, steps: Int = 250, open: () throws -> any JournalStore) throws {
-        var random = SeededGenerator(state: seed)
+        var random = SeededGenerator(seed: seed)
         var plain = PlainJournal()
         var store: (any JournalStore)? = try open()
         for step in 0..<steps {

@@ -1,5 +1,6 @@
 import Journal
 import Rollout
+import TestSupport
 import Testing
 
 @Suite struct OutstandingLegs {

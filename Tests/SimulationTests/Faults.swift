@@ -1,3 +1,5 @@
+import TestSupport
+
 /// What becomes of one request at a played backend.
 enum Fate: Equatable {
     case answers

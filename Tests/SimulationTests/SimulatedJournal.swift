@@ -1,3 +1,4 @@
+import TestSupport
 import Journal
 import JournalThreads
 import Rollout

@@ -1,6 +1,7 @@
 import Journal
 import JournalThreads
 import Synchronization
+import JournalRules
 import Testing
 
 @testable import StorePostgres

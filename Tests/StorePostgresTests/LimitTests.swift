@@ -2,6 +2,7 @@ import Journal
 import JournalRules
 import JournalThreads
 import Rollout
+import TestSupport
 import Testing
 
 @testable import StorePostgres
@@ -68,7 +69,7 @@ import Testing
         let database = try SharedDatabase()
         let store = try database.gateway()
         // Text of PostgreSQL holds no NUL, and an index entry at most 2,700 bytes, after compression.
-        var random = SeededGenerator(state: 7)
+        var random = SeededGenerator(seed: 7)
         let long = String(decoding: (0..<20_000).map { _ in UInt8.random(in: 33...126, using: &random) }, as: UTF8.self)
         let ids = ["a", "a\0", "a\u{1}", "a\u{1}\u{2}", "", long, long + "x", "ü\u{1F600}", "{a,b}", "NULL", "\\\"'"]
         for (index, id) in ids.enumerated() {

@@ -3,6 +3,7 @@ import JournalRules
 import JournalThreads
 import Rollout
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import StorePostgres
@@ -40,7 +41,7 @@ import Testing
     }
 
     private static func write(_ store: PostgresStore, _ log: Log, seed: UInt64) throws {
-        var random = SeededGenerator(state: seed)
+        var random = SeededGenerator(seed: seed)
         var open: [Sequence64] = []
         for _ in 0..<60 {
             let writes = (0..<Int.random(in: 1...4, using: &random)).map { _ in

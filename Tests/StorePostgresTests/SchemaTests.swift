@@ -1,5 +1,6 @@
 import Journal
 import JournalThreads
+import JournalRules
 import Testing
 
 @testable import StorePostgres

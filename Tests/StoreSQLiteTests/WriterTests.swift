@@ -7,25 +7,6 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Collects what threads report, and waits for it.
-final class Collector<Item: Sendable>: Sendable {
-    private let items = Mutex<[Item]>([])
-    private let pending = Monitor()
-
-    func add(_ item: Item) {
-        items.withLock { $0.append(item) }
-        pending.locked { pending.wakeAll() }
-    }
-
-    var all: [Item] { items.withLock { $0 } }
-
-    /// Blocks until there are `count` items.
-    func wait(for count: Int) -> [Item] {
-        pending.locked { while items.withLock({ $0.count }) < count { pending.wait() } }
-        return all
-    }
-}
-
 @Suite struct Writing {
     private let directory = TemporaryDirectory()
 

@@ -1,4 +1,5 @@
 import Telemetry
+import TestSupport
 import Testing
 
 @Test func theTableFindsTheCellThatComparingFinds() {
@@ -6,7 +7,7 @@ import Testing
     defer { index.deallocate() }
     var values: [UInt64] = [0, 1, 31, 32, 1023, 1024, .max, HistogramLayout.maximum, HistogramLayout.maximum + 1]
     for edge in HistogramLayout.bounds + HistogramLayout.lowerEdges { values += [edge - min(edge, 1), edge, edge + 1] }
-    var generator = SeededGenerator(state: 7)
+    var generator = SeededGenerator(seed: 7)
     for _ in 0..<20_000 { values.append(generator.duration()) }
     for value in values where index.cell(value) != HistogramLayout.cell(value) {
         Issue.record("\(value) ns lies in \(HistogramLayout.cell(value)), the table says \(index.cell(value))")
@@ -29,7 +30,7 @@ import Testing
 
 @Test(arguments: [1, 2, 3, 4, 5])
 func quantilesLieWithinOneThirtySecondOfTheExactOnes(seed: UInt64) throws {
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var histogram = Histogram()
     var values: [UInt64] = []
     for _ in 0..<(1 + Int(seed) * 777) {
@@ -48,7 +49,7 @@ func quantilesLieWithinOneThirtySecondOfTheExactOnes(seed: UInt64) throws {
 
 @Test(arguments: [11, 12, 13])
 func classicBucketsAreExact(seed: UInt64) {
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let block = LoopMetrics()
     var values = HistogramLayout.bounds + HistogramLayout.bounds.map { $0 + 1 } + HistogramLayout.bounds.map { $0 - 1 }
     for _ in 0..<3000 { values.append(generator.duration()) }

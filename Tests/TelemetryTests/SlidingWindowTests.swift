@@ -1,4 +1,5 @@
 import Telemetry
+import TestSupport
 import Testing
 
 @Test func figuresForgetWhatIsOlderThanTheWindow() {
@@ -17,7 +18,7 @@ import Testing
 /// Compares with the counts kept second by second, over many times the window, at a seeded traffic.
 @Test(arguments: [21, 22, 23])
 func figuresAgreeWithARecountOverManyTurnsOfTheRing(seed: UInt64) {
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let block = LoopMetrics()
     var window = SlidingWindow(window: 60 * second, now: 0, cumulative: snapshot(block))
     var reads: [(ok: UInt64, failed: UInt64)] = []

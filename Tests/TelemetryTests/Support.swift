@@ -1,18 +1,8 @@
 import Telemetry
+import TestSupport
 import Testing
 
-/// A small generator with a seed, so that a failure can be played again (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
+extension SeededGenerator {
     /// A duration in ns whose logarithm is even between 1 µs and 100 s: as many short as long ones.
     mutating func duration() -> UInt64 {
         let exponent = Int.random(in: 10...36, using: &self)

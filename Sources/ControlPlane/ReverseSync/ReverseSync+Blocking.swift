@@ -8,10 +8,7 @@ extension ReverseSync {
         _ work: @escaping @Sendable (any JournalReading) throws(JournalError) -> Value
     ) throws(JournalError) -> Value {
         let journal = journal
-        let result = waitFor { () async -> Result<Value, JournalError> in
-            do throws(JournalError) { return .success(try await journal.read(work)) } catch { return .failure(error) }
-        }
-        return try result.get()
+        return try blocking { () async throws(JournalError) in try await journal.read(work) }
     }
 
     /// Runs on the journal's thread, when everything that was posted before is kept.
@@ -19,8 +16,14 @@ extension ReverseSync {
         _ work: @escaping @Sendable (any JournalStore) throws(JournalError) -> Value
     ) throws(JournalError) -> Value {
         let journal = journal
+        return try blocking { () async throws(JournalError) in try await journal.write(work) }
+    }
+
+    private func blocking<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws(JournalError) -> Value
+    ) throws(JournalError) -> Value {
         let result = waitFor { () async -> Result<Value, JournalError> in
-            do throws(JournalError) { return .success(try await journal.write(work)) } catch { return .failure(error) }
+            do throws(JournalError) { return .success(try await work()) } catch { return .failure(error) }
         }
         return try result.get()
     }

@@ -50,6 +50,10 @@ extension Snapshot {
         return UserDecision(
             decision: decision, isOfNewUser: isOfNewUser, position: position, pin: pin,
             isStale: hasOutstandingToLegacy && decision.side == .legacy && !isOfNewUser && !isDraining,
-            waitsForLegacy: hasOutstandingToLegacy && decision.side == .legacy && (isOfNewUser || isDraining))
+            // What other gateways of the store have outstanding to legacy is not known before it is looked up.
+            waitsForLegacy: decision.side == .legacy
+                && (isOfNewUser && coordinator.standing.isShared
+                    || hasOutstandingToLegacy && (isOfNewUser || isDraining))
+        )
     }
 }

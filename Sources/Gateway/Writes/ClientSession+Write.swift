@@ -237,7 +237,7 @@ extension ClientSession {
     /// Whether other gateways may read the side that does not have the write yet, and have to hear of it first.
     private func isToBeAnnounced(_ write: AcceptedWrite, _ side: Side) -> Bool {
         let standing = worker.coordinator.standing
-        guard standing.cluster != nil else { return false }
+        guard standing.isShared else { return false }
         guard standing.mayAnswer else { return true }
         guard write.legs[side].state.isOutstanding, write.submission.user != nil else { return false }
         return worker.snapshot.rollout.announces.contains(SideSet(side)) || side == .new && request.isOfNewUser

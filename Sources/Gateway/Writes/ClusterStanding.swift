@@ -29,6 +29,10 @@ package final class ClusterStanding: Sendable {
         joined.withLock { $0 = cluster }
     }
 
+    /// Whether other gateways use the store. Spares every write the lock of `cluster`.
+    @inline(__always)
+    var isShared: Bool { leaseEnds.load(ordering: .relaxed) != .max }
+
     // MARK: The lease
 
     /// Nothing may be delivered after this instant of the monotonic clock, in nanoseconds.

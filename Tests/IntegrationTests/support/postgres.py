@@ -47,14 +47,16 @@ _ports = itertools.count(5432)
 
 
 class PostgresServer:
-    """One server. Its address stays the same over restarts. `syncs` is for tests that kill it and count on its disk."""
+    """One server. Its address stays the same over restarts. `syncs` is for tests that kill it and count on its disk;
+    its user must be allowed to get to `parent`."""
 
-    def __init__(self, syncs=False):
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="cutover-postgres-", dir="/tmp"))
+    def __init__(self, syncs=False, parent="/tmp", settings=()):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="cutover-postgres-", dir=parent))
         self.host, self.port = own_host(), next(_ports)
         settings = [
-            f"listen_addresses={self.host}", f"port={self.port}", f"unix_socket_directories={self.directory}",
-            "max_connections=200", f"fsync={'on' if syncs else 'off'}", "shared_buffers=32MB",
+            *settings, f"listen_addresses={self.host}", f"port={self.port}",
+            f"unix_socket_directories={self.directory}",
+            "max_connections=200", f"fsync={'on' if syncs else 'off'}",
         ]
         arguments = itertools.chain.from_iterable(("-c", setting) for setting in settings)
         # A session of its own: an interrupt at the terminal must not end the keeper before it has cleaned up.

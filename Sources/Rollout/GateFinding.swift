@@ -2,19 +2,45 @@
 package enum GateVerdict: String, Sendable, CaseIterable, Codable {
     case pass
     case fail
-    /// Too few samples.
+    /// Too few samples, or too few to be sure.
     case insufficient
-    /// The window is not yet full after a start.
+    /// The window is not yet full after a start of the gateway or of the stage.
     case warmingUp = "warming_up"
 }
 
-/// A gate's name, as in the plan's `gates`, and its verdict.
+/// One gate of the plan, what it looked at, and what it says.
 package struct GateFinding: Sendable, Equatable {
+    /// As in the plan's `gates`.
     package var name: String
     package var verdict: GateVerdict
+    /// Why, in a sentence without the gate's name.
+    package var reason: String
+    /// The limit in the figure's unit; nil: the plan has none, so nothing hangs on it.
+    package var threshold: Double?
+    /// How far new may be above legacy: points of a share, or a factor of a duration.
+    package var overLegacy: Double?
+    /// Whose figure it is; nil where it is not a backend's.
+    package var side: Side?
+    package var value: Double?
+    package var samples: UInt64
+    /// False where the stage cannot give it a sample: nobody is on new, or nothing is compared. Then it holds nothing up.
+    package var isApplicable: Bool
 
-    package init(name: String, verdict: GateVerdict) {
+    package init(
+        name: String, verdict: GateVerdict, reason: String = "", threshold: Double? = nil, overLegacy: Double? = nil,
+        side: Side? = nil, value: Double? = nil, samples: UInt64 = 0, isApplicable: Bool = true
+    ) {
         self.name = name
         self.verdict = verdict
+        self.reason = reason
+        self.threshold = threshold
+        self.overLegacy = overLegacy
+        self.side = side
+        self.value = value
+        self.samples = samples
+        self.isApplicable = isApplicable
     }
+
+    /// Whether the plan makes a gate of this figure.
+    package var isGate: Bool { threshold != nil || overLegacy != nil }
 }

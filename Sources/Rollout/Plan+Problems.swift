@@ -56,7 +56,8 @@ extension Plan {
 
     private func problemsOfGates() -> [PlanProblem] {
         let ratios: [(String, Double?)] = [
-            ("read_error_rate", gates.readErrorRate), ("conflict_rate", gates.conflictRate),
+            ("read_error_rate", gates.readErrorRate), ("read_error_rate.over_legacy", gates.readErrorRateOverLegacy),
+            ("conflict_rate", gates.conflictRate),
             ("fallback_rate", gates.fallbackRate), ("mismatch_rate", gates.mismatchRate),
         ]
         let times: [(String, Double?)] = [
@@ -69,6 +70,12 @@ extension Plan {
         }
         for case (let key, let value?) in times where !(value > 0 && value.isFinite) {
             problems.append(PlanProblem(key: "gates.\(key)", message: "must be longer than 0 s"))
+        }
+        if let factor = gates.writeP95OverLegacy, !(factor >= 1 && factor <= 1000) {
+            problems.append(PlanProblem(key: "gates.write_p95.over_legacy", message: "must be from 1 to 1000"))
+        }
+        if !(confidence >= 0.5 && confidence < 1) {
+            problems.append(PlanProblem(key: "confidence", message: "must be from 50% to below 100%"))
         }
         return problems
     }

@@ -6,6 +6,8 @@ package struct Plan: Sendable, Equatable {
     /// Length of the sliding window of the four metrics.
     package var windowSeconds: Int64 = 300
     package var minSamples = 200
+    /// How sure a gate has to be before it fails, 0..<1; see `SequentialTest`.
+    package var confidence = Plan.standardConfidence
     package var onBreach = BreachAction.rollback
     package var promote = PromotionMode.manual
     /// How long legacy keeps being written after the last stage.
@@ -13,6 +15,9 @@ package struct Plan: Sendable, Equatable {
     /// How much of the journal stays replayable towards legacy.
     package var rollbackWindowSeconds: Int64 = 86_400
     package var webhook: String?
+
+    /// One false alarm in a thousand windows of a backend that is exactly at its limit.
+    package static let standardConfidence = 0.999
 
     package init(name: String, stages: [Stage]) {
         self.name = name
@@ -43,7 +48,11 @@ package struct Stage: Sendable, Equatable {
 /// Thresholds; nil means that this figure is no gate. Ratios are 0...1.
 package struct Gates: Sendable, Equatable {
     package var readErrorRate: Double?
+    /// How far new's read errors may be above legacy's of the same minutes, in points: 0.002 is 0.2 %.
+    package var readErrorRateOverLegacy: Double?
     package var writeP95Seconds: Double?
+    /// How many times legacy's p95 of the same minutes new's may be.
+    package var writeP95OverLegacy: Double?
     package var conflictRate: Double?
     package var fallbackRate: Double?
     package var mismatchRate: Double?

@@ -1,4 +1,4 @@
-/// What an operator (or, later, a gate) may ask of the rollout (contract §2, §9).
+/// What an operator or a gate may ask of the rollout (contract §2, §9).
 package enum RolloutCommand: Sendable, Equatable {
     /// To the next stage, or to the named one. `force` overrules failing gates and a way back that does not work.
     case promote(to: String?, force: Bool)
@@ -12,6 +12,8 @@ package enum RolloutCommand: Sendable, Equatable {
     case stopLegacy
     /// Writes legacy again. `force` overrules obstacles: changes that legacy lacks and that are not there yet.
     case resumeLegacy(force: Bool)
+
+    var isRollback: Bool { if case .rollback = self { true } else { false } }
 }
 
 /// What came of a command. Nothing has happened yet: the caller stores the new state, then publishes it.

@@ -45,12 +45,13 @@ extension RolloutMachine {
         _ state: RolloutState, from current: Int, to target: Int, gates: [GateFinding], now: Int64
     ) -> [String] {
         guard let stages = plan?.stages else { return [] }
-        var warnings = gates.compactMap { gate -> String? in
-            switch gate.verdict {
+        var warnings = gates.filter(\.isApplicable).compactMap { gate -> String? in
+            let why = gate.reason.isEmpty ? "" : ": \(gate.reason)"
+            return switch gate.verdict {
             case .pass: nil
-            case .fail: "gate \(gate.name) fails; promoted by force"
-            case .insufficient: "gate \(gate.name) has too few samples to judge"
-            case .warmingUp: "gate \(gate.name) is still warming up after a start"
+            case .fail: "gate \(gate.name) fails; promoted by force\(why)"
+            case .insufficient: "gate \(gate.name) has too few samples to judge\(why)"
+            case .warmingUp: "gate \(gate.name) is still warming up\(why)"
             }
         }
         if target > current + 1 {

@@ -27,16 +27,25 @@ package struct RolloutMachine: Sendable {
     ///
     /// - Parameters:
     ///   - now: milliseconds since 1970.
+    ///   - reason: why, in words: kept while the rollout is paused or rolled back by this.
     ///   - gates: what each gate of the plan says now; only `promote` asks.
     ///   - obstacles: what in the world outside speaks against the step, as sentences: for `promote` into the last stage why
     ///     the way back does not work, for `stopLegacy` who still needs legacy, for `resumeLegacy` what legacy lacks.
     package func apply(
-        _ command: RolloutCommand, to state: RolloutState, atMilliseconds now: Int64, gates: [GateFinding] = [],
-        obstacles: [String] = []
+        _ command: RolloutCommand, to state: RolloutState, atMilliseconds now: Int64, reason: String? = nil,
+        gates: [GateFinding] = [], obstacles: [String] = []
     ) -> RolloutOutcome {
         var current = adopting(state, atMilliseconds: now)
         current.generation = state.generation
-        return judge(command, current, now: now, gates: gates, obstacles: obstacles)
+        let outcome = judge(command, current, now: now, gates: gates, obstacles: obstacles)
+        guard case .changed(var next, let warnings) = outcome else { return outcome }
+        switch next.condition {
+        case .running, .complete: next.conditionReason = nil
+        case .paused, .rolledBack:
+            // A pause outlasts a percent that is set by hand, and so does its reason.
+            next.conditionReason = next.condition == state.condition && !command.isRollback ? state.conditionReason : reason
+        }
+        return .changed(next, warnings: warnings)
     }
 
     private func judge(
@@ -71,7 +80,9 @@ package struct RolloutMachine: Sendable {
             next = placed(state, stage: index, percent: state.percentHundredths, condition: nil, now: now)
         }
         switch state.condition {
-        case .paused, .rolledBack: next.condition = state.condition
+        case .paused, .rolledBack:
+            next.condition = state.condition
+            next.conditionReason = state.conditionReason
         case .running, .complete: break
         }
         if next.stageName == state.stageName { next.sinceMilliseconds = state.sinceMilliseconds }

@@ -37,11 +37,15 @@ package struct RolloutState: Sendable, Equatable, Codable {
     /// When `legacyWrites` came to be what it is, in milliseconds since 1970; nil: it has never changed.
     package var legacyWritesSinceMilliseconds: Int64?
 
+    /// Why the rollout is paused or rolled back, in words for an operator; nil while it goes on.
+    package var conditionReason: String?
+
     package init(
         planName: String?, stageIndex: Int?, stageName: String?, percentHundredths: Int, shadowHundredths: Int,
         dualWrite: Bool, condition: Condition, sinceMilliseconds: Int64, generation: Int64, isPercentDirect: Bool,
-        legacyWrites: Bool = true, legacyWritesSinceMilliseconds: Int64? = nil
+        legacyWrites: Bool = true, legacyWritesSinceMilliseconds: Int64? = nil, conditionReason: String? = nil
     ) {
+        self.conditionReason = conditionReason
         self.planName = planName
         self.stageIndex = stageIndex
         self.stageName = stageName
@@ -59,6 +63,7 @@ package struct RolloutState: Sendable, Equatable, Codable {
     private enum CodingKeys: String, CodingKey {
         case planName, stageIndex, stageName, percentHundredths, shadowHundredths, dualWrite, condition
         case sinceMilliseconds, generation, isPercentDirect, legacyWrites, legacyWritesSinceMilliseconds
+        case conditionReason
     }
 
     /// A state of an earlier version knows nothing of legacy's writes: legacy was always written.
@@ -76,6 +81,7 @@ package struct RolloutState: Sendable, Equatable, Codable {
         isPercentDirect = try members.decode(Bool.self, forKey: .isPercentDirect)
         legacyWrites = try members.decodeIfPresent(Bool.self, forKey: .legacyWrites) ?? true
         legacyWritesSinceMilliseconds = try members.decodeIfPresent(Int64.self, forKey: .legacyWritesSinceMilliseconds)
+        conditionReason = try members.decodeIfPresent(String.self, forKey: .conditionReason)
     }
 
     /// What is as it always was is left out, so that an unchanged state of an earlier version stays the same text.
@@ -93,5 +99,6 @@ package struct RolloutState: Sendable, Equatable, Codable {
         try members.encode(isPercentDirect, forKey: .isPercentDirect)
         if !legacyWrites { try members.encode(false, forKey: .legacyWrites) }
         try members.encodeIfPresent(legacyWritesSinceMilliseconds, forKey: .legacyWritesSinceMilliseconds)
+        try members.encodeIfPresent(conditionReason, forKey: .conditionReason)
     }
 }

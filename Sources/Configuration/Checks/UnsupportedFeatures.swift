@@ -20,12 +20,6 @@ enum UnsupportedFeatures {
     /// Keys of the plan that are accepted, shown, and not acted upon.
     static func idle(_ plan: Plan) -> [(keyPath: String, what: String)] {
         var idle: [(keyPath: String, what: String)] = []
-        if plan.gates != Gates() {
-            idle.append(("gates", "shown in status but not acted upon in this version: on_breach has no effect"))
-        }
-        if plan.promote == .automatic {
-            idle.append(("promote", "automatic promotion is not acted upon in this version: stages change by hand"))
-        }
         if plan.webhook != nil {
             idle.append(("alerts.webhook", "alerts are not acted upon in this version: nothing is sent"))
         }

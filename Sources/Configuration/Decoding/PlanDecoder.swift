@@ -15,6 +15,7 @@ struct PlanDecoder {
         if let gates = top.section("gates", Schema.gates) { plan.gates = self.gates(gates) }
         top.set(&plan.windowSeconds, "window", Value.seconds(from: 1))
         top.setPlain(&plan.minSamples, "min_samples", Value.integer(1...1_000_000_000))
+        top.set(&plan.confidence, "confidence", Value.share)
         top.set(&plan.onBreach, "on_breach", Value.word(BreachAction.self))
         top.set(&plan.promote, "promote", Value.word(PromotionMode.self))
         top.set(&plan.keepSeconds, "keep", Value.seconds(from: 0))
@@ -41,12 +42,27 @@ struct PlanDecoder {
 
     private func gates(_ section: Section) -> Gates {
         var gates = Gates()
-        section.value("read_error_rate", Value.share).map { gates.readErrorRate = $0 }
+        let errors = limits(section, "read_error_rate", max: Value.share, overLegacy: Value.share)
+        gates.readErrorRate = errors.max
+        gates.readErrorRateOverLegacy = errors.overLegacy
         section.value("conflict_rate", Value.share).map { gates.conflictRate = $0 }
         section.value("fallback_rate", Value.share).map { gates.fallbackRate = $0 }
         section.value("mismatch_rate", Value.share).map { gates.mismatchRate = $0 }
-        section.value("write_p95", Value.duration(from: 1)).map { gates.writeP95Seconds = Double($0) / 1000 }
+        let writes = limits(section, "write_p95", max: Value.duration(from: 1), overLegacy: Value.factor)
+        gates.writeP95Seconds = writes.max.map { Double($0) / 1000 }
+        gates.writeP95OverLegacy = writes.overLegacy
         section.value("journal_lag", Value.duration(from: 1)).map { gates.journalLagSeconds = Double($0) / 1000 }
         return gates
+    }
+
+    /// A gate of one value is its `max`; a mapping has `max`, `over_legacy` or both.
+    private func limits<T>(
+        _ section: Section, _ key: String, max: Reader<T>, overLegacy: Reader<Double>
+    ) -> (max: T?, overLegacy: Double?) {
+        guard let node = section.node(key), case .mapping(let entries) = node.content, !entries.isEmpty else {
+            return (section.value(key, max), nil)
+        }
+        guard let limits = section.section(key, Schema.limits(key)) else { return (nil, nil) }
+        return (limits.value("max", max), limits.value("over_legacy", overLegacy))
     }
 }

@@ -61,8 +61,8 @@ enum Schema {
     static let plan = Section(
         path: "",
         keys: [
-            "name", "stages", "gates", "window", "min_samples", "on_breach", "promote", "keep", "rollback_window",
-            "alerts",
+            "name", "stages", "gates", "window", "min_samples", "confidence", "on_breach", "promote", "keep",
+            "rollback_window", "alerts",
         ])
     static let stage = Section(path: "stages[]", keys: ["name", "percent", "shadow", "dual_write", "hold"])
     static let gates = Section(
@@ -70,8 +70,11 @@ enum Schema {
         keys: ["read_error_rate", "write_p95", "conflict_rate", "fallback_rate", "mismatch_rate", "journal_lag"])
     static let alerts = Section(path: "alerts", keys: ["webhook"])
 
+    /// A gate that judges new by itself and against legacy.
+    static func limits(_ gate: String) -> Section { Section(path: "gates.\(gate)", keys: ["max", "over_legacy"]) }
+
     /// The sections of a plan file.
-    static let planFile = [plan, stage, gates, alerts]
+    static let planFile = [plan, stage, gates, limits("read_error_rate"), limits("write_p95"), alerts]
 
     /// What an unknown key was meant to be: a near key of its section, else the section where the key belongs.
     static func suggestion(for key: String, in section: Section) -> String? {

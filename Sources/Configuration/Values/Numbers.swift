@@ -56,6 +56,16 @@ extension Value {
         return Double(scaled) / 1_000_000
     }
 
+    /// How many times something may be, `1.5`.
+    static func factor(_ text: String) throws(ValueProblem) -> Double {
+        let accepted = "a number from 1 to 1000 with at most two decimals, such as 1.5"
+        guard let (scaled, rest) = leadingNumber(text[...], decimals: 2), rest.isEmpty else {
+            throw ValueProblem("not a factor", accepted: accepted)
+        }
+        guard scaled >= 100, scaled <= 100_000 else { throw ValueProblem("out of range", accepted: accepted) }
+        return Double(scaled) / 100
+    }
+
     /// `true` or `false`, the booleans of YAML 1.2; the others of YAML 1.1 get a suggestion.
     static func boolean(_ text: String) throws(ValueProblem) -> Bool {
         switch text {

@@ -51,9 +51,30 @@ package final class FigureBoard: Sendable {
     }
 
     /// The four figures over the window, and the counters that they end with.
-    package func figures() -> (FourFigures, MetricsSnapshot) {
+    ///
+    /// - Parameter since: nothing from before this instant of `mark` counts.
+    package func figures(since: UInt64? = nil) -> (FourFigures, MetricsSnapshot) {
+        let (evidence, cumulative) = evidence(since: since)
+        return (evidence.figures, cumulative)
+    }
+
+    /// The raw counts under the figures, and the counters that they end with.
+    ///
+    /// - Parameter since: nothing from before this instant of `mark` counts, such as the begin of a stage.
+    package func evidence(since: UInt64? = nil) -> (FigureEvidence, MetricsSnapshot) {
         let cumulative = snapshot()
-        return (window.withLock { $0.figures(now: clinux_monotonic_nanoseconds(), cumulative: cumulative) }, cumulative)
+        let now = clinux_monotonic_nanoseconds()
+        return (window.withLock { $0.evidence(now: now, cumulative: cumulative, since: since) }, cumulative)
+    }
+
+    /// Begins a span: figures and evidence `since` the result hold what is counted from now on, and nothing else.
+    ///
+    /// - Returns: now, in ns of the monotonic clock.
+    package func mark() -> UInt64 {
+        let cumulative = snapshot()
+        let now = clinux_monotonic_nanoseconds()
+        window.withLock { $0.mark(now: now, cumulative: cumulative) }
+        return now
     }
 
     /// A plan with another window starts measuring anew.

@@ -9,7 +9,7 @@
     @inlinable package static var writes: Int { 16 }
     /// Conflicts by source.
     @inlinable package static var conflicts: Int { 32 }
-    /// Fallbacks: kind × reason.
+    /// Fallbacks: kind (read, write) × reason.
     @inlinable package static var fallbacks: Int { 40 }
     /// Shadow reads by result.
     @inlinable package static var shadow: Int { 48 }
@@ -29,6 +29,9 @@
     @inlinable package static var rollbacks: Int { 70 }
     /// Limits reached, by limit.
     @inlinable package static var limits: Int { 72 }
+
+    /// What clients finally saw: kind (read, write) × side that the request was meant for × (ok, error).
+    @inlinable package static var clientAnswers: Int { 96 }
 
     /// Writes received from clients.
     @inlinable package static var writesReceived: Int { 128 }

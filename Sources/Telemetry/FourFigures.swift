@@ -21,18 +21,39 @@ package struct Figure: Sendable, Equatable {
         guard whole > 0 else { return .none }
         return Figure(value: min(1, Double(part) / Double(whole)), samples: whole)
     }
+
+    /// The 95th percentile of durations, in seconds; no observation, no value.
+    package static func p95(_ durations: Histogram) -> Figure {
+        Figure(value: durations.quantile(0.95), samples: durations.count)
+    }
 }
 
 /// The figures by which an operator decides the next step (contract §10), over one window.
 package struct FourFigures: Sendable, Equatable {
     /// Reads that failed at a backend ÷ reads sent there.
     package var readErrorRatio = ByBackend(legacy: Figure.none, new: .none)
+    /// Reads whose client finally saw a 5xx or an answer that broke off ÷ reads, by the side that they were meant for.
+    package var clientReadErrorRatio = ByBackend(legacy: Figure.none, new: .none)
+    /// The same of both sides together.
+    package var allClientReadErrorRatio = Figure.none
+    /// Writes whose client finally saw a 5xx or an answer that broke off ÷ writes, by the side that they were meant for.
+    package var clientWriteErrorRatio = ByBackend(legacy: Figure.none, new: .none)
     /// 95th percentile of what clients waited for writes, by authoritative backend, in seconds.
     package var writeP95Seconds = ByBackend(legacy: Figure.none, new: .none)
+    /// The same of both sides together.
+    package var allWritesP95Seconds = Figure.none
+    /// 95th percentile of single authoritative legs, by backend, in seconds: without the journal, the queue and the client.
+    package var legP95Seconds = ByBackend(legacy: Figure.none, new: .none)
     /// Writes with a conflict ÷ writes received.
     package var conflictRatio = Figure.none
+    /// Conflicts by who noticed them; one write may be in several. Every source is there.
+    package var conflictsBySource: [ConflictSource: UInt64] = zeros()
     /// Fallbacks ÷ requests of users on new.
     package var fallbackRatio = Figure.none
+    /// Fallbacks by what new did wrong. Every reason is there.
+    package var fallbacksByReason: [FallbackReason: UInt64] = zeros()
+    /// Fallbacks by kind of request. Every kind is there.
+    package var fallbacksByKind: [ClientKind: UInt64] = zeros()
     /// Lasting mismatches ÷ shadow reads compared: the fifth gate's figure.
     package var mismatchRatio = Figure.none
     /// The span that these figures cover, in seconds.
@@ -48,58 +69,5 @@ package struct FourFigures: Sendable, Equatable {
         _ figure: ByBackend<Figure>, minSamples: UInt64
     ) -> (backend: Backend, figure: Figure) {
         figure.new.samples >= max(1, minSamples) ? (.new, figure.new) : (.legacy, figure.legacy)
-    }
-}
-
-/// The cumulative numbers under the four figures: what a slot of the window keeps of a snapshot (about 15 KB of 125
-/// KB).
-package struct FigureCounts: Sendable {
-    package var reads: ByBackend<UInt64>
-    package var readErrors: ByBackend<UInt64>
-    package var clientWrites: ByBackend<Histogram>
-    package var writesReceived: UInt64
-    package var conflictedWrites: UInt64
-    package var requestsOfNewUsers: UInt64
-    package var fallbacks: UInt64
-    package var compared: UInt64
-    package var mismatched: UInt64
-
-    /// Takes what the figures need.
-    package init(_ snapshot: MetricsSnapshot) {
-        func reads(_ backend: Backend) -> UInt64 {
-            snapshot.reads(backend, failed: false) &+ snapshot.reads(backend, failed: true)
-        }
-        self.reads = ByBackend(legacy: reads(.legacy), new: reads(.new))
-        readErrors = ByBackend(
-            legacy: snapshot.reads(.legacy, failed: true), new: snapshot.reads(.new, failed: true))
-        clientWrites = ByBackend(
-            legacy: snapshot.histogram(Cells.clientWriteDuration + Backend.legacy.index),
-            new: snapshot.histogram(Cells.clientWriteDuration + Backend.new.index))
-        writesReceived = snapshot.writesReceived
-        conflictedWrites = snapshot.conflictedWrites
-        requestsOfNewUsers = snapshot.requestsOfNewUsers
-        fallbacks = snapshot.fallbacks
-        compared = snapshot.compared
-        mismatched = snapshot.shadow(.mismatch)
-    }
-
-    /// The figures of what was counted since `earlier`.
-    package func figures(since earlier: FigureCounts) -> FourFigures {
-        func since(_ path: KeyPath<FigureCounts, UInt64>) -> UInt64 {
-            let (now, then) = (self[keyPath: path], earlier[keyPath: path])
-            return now >= then ? now - then : 0
-        }
-        func writes(_ backend: Backend) -> Figure {
-            let histogram = clientWrites[backend].subtracting(earlier.clientWrites[backend])
-            return Figure(value: histogram.quantile(0.95), samples: histogram.count)
-        }
-        var figures = FourFigures()
-        figures.readErrorRatio.legacy = .ratio(since(\.readErrors.legacy), of: since(\.reads.legacy))
-        figures.readErrorRatio.new = .ratio(since(\.readErrors.new), of: since(\.reads.new))
-        figures.writeP95Seconds = ByBackend(legacy: writes(.legacy), new: writes(.new))
-        figures.conflictRatio = .ratio(since(\.conflictedWrites), of: since(\.writesReceived))
-        figures.fallbackRatio = .ratio(since(\.fallbacks), of: since(\.requestsOfNewUsers))
-        figures.mismatchRatio = .ratio(since(\.mismatched), of: since(\.compared))
-        return figures
     }
 }

@@ -45,6 +45,27 @@ package struct Histogram: Sendable, Equatable {
         return result
     }
 
+    /// The observations of both.
+    package func adding(_ other: Histogram) -> Histogram {
+        var result = self
+        for cell in counts.indices { result.counts[cell] &+= other.counts[cell] }
+        result.sumNanoseconds &+= other.sumNanoseconds
+        return result
+    }
+
+    /// Observations that were certainly longer: those of cells that lie wholly above `seconds`.
+    ///
+    /// Exact at the bounds of `HistogramLayout`, where a cell ends; elsewhere what shares a cell with `seconds` is left out,
+    /// so that nobody is blamed for an observation that may not have been too long.
+    package func countAbove(seconds: Double) -> UInt64 {
+        let limit = (seconds * 1e9).rounded()
+        var result: UInt64 = 0
+        for cell in counts.indices where counts[cell] > 0 && Double(HistogramLayout.lowerEdges[cell]) > limit {
+            result &+= counts[cell]
+        }
+        return result
+    }
+
     /// The duration that a share of the observations does not exceed, in seconds; nil with no observation.
     ///
     /// The observation of rank ⌈quantile × count⌉ is looked up, and its place within its cell interpolated as if the

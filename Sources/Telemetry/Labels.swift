@@ -60,8 +60,8 @@
     }
 }
 
-/// What legacy answered in place of new.
-@usableFromInline package enum FallbackKind: String, Sendable, CaseIterable {
+/// The requests of users: of these it is told whether legacy answered in place of new, and what the client saw in the end.
+@usableFromInline package enum ClientKind: String, Sendable, CaseIterable {
     case read
     case write
 

@@ -12,6 +12,13 @@ extension LoopMetrics {
         observe(Cells.requestDuration &+ kind.index, nanoseconds: nanoseconds)
     }
 
+    /// A client has got its whole answer to a read or write that was meant for this side, whoever answered in the end; `failed`
+    /// is a 5xx or an answer that broke off. Of a client that went away nothing is told.
+    @inlinable @inline(__always)
+    package func clientAnswer(_ kind: ClientKind, meantFor side: Backend, failed: Bool) {
+        add(Cells.clientAnswers &+ (kind.index &* 2 &+ side.index) &* 2 &+ (failed ? 1 : 0))
+    }
+
     /// A read was sent to this backend as the side that serves it; `failed` is connect, timeout or 5xx, before any
     /// fallback. Shadow reads are not reads.
     @inlinable @inline(__always)
@@ -48,7 +55,7 @@ extension LoopMetrics {
 
     /// Legacy answered a request that was meant for new: numerator of the fallback ratio.
     @inlinable @inline(__always)
-    package func fallback(_ kind: FallbackKind, reason: FallbackReason) {
+    package func fallback(_ kind: ClientKind, reason: FallbackReason) {
         add(Cells.fallbacks &+ kind.index &* 4 &+ reason.index)
     }
 

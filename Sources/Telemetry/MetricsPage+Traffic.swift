@@ -54,7 +54,7 @@ extension PrometheusText {
         sample([], snapshot.counter(Cells.staleReads))
         begin(
             "cutover_fallbacks_total", .counter, "Requests meant for new that legacy answered, by what new did wrong.")
-        for kind in FallbackKind.allCases {
+        for kind in ClientKind.allCases {
             for reason in FallbackReason.allCases {
                 sample(
                     [("kind", kind.rawValue), ("reason", reason.rawValue)], snapshot.fallbacks(kind, reason: reason))

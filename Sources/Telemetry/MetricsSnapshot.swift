@@ -52,6 +52,12 @@ extension MetricsSnapshot {
         counter(Cells.reads + backend.index * 2 + (failed ? 1 : 0))
     }
 
+    /// What clients finally saw of the reads or writes that were meant for a side; part: a 5xx or an answer that broke off.
+    package func clientAnswers(_ kind: ClientKind, meantFor side: Backend) -> Proportion {
+        let cell = Cells.clientAnswers + (kind.index * 2 + side.index) * 2
+        return Proportion(counter(cell + 1), of: counter(cell) &+ counter(cell + 1))
+    }
+
     /// Attempts of write legs.
     package func writes(_ backend: Backend, leg: WriteLeg, result: WriteResult) -> UInt64 {
         counter(Cells.writes + (backend.index * 2 + leg.index) * 3 + result.index)
@@ -65,7 +71,7 @@ extension MetricsSnapshot {
     package var conflictedWrites: UInt64 { counter(Cells.conflictedWrites) }
 
     /// Fallbacks of one kind and reason.
-    package func fallbacks(_ kind: FallbackKind, reason: FallbackReason) -> UInt64 {
+    package func fallbacks(_ kind: ClientKind, reason: FallbackReason) -> UInt64 {
         counter(Cells.fallbacks + kind.index * 4 + reason.index)
     }
 

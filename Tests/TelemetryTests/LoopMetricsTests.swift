@@ -60,7 +60,10 @@ private func everyEvent() -> [(LoopMetrics) -> Void] {
         events.append { $0.breakerOpened(backend) }
     }
     for source in ConflictSource.allCases { events.append { $0.conflict(source) } }
-    for kind in FallbackKind.allCases {
+    for kind in ClientKind.allCases {
+        for side in Backend.allCases {
+            for failed in [false, true] { events.append { $0.clientAnswer(kind, meantFor: side, failed: failed) } }
+        }
         for reason in FallbackReason.allCases { events.append { $0.fallback(kind, reason: reason) } }
     }
     for result in ShadowResult.allCases { events.append { $0.shadow(result) } }
@@ -98,7 +101,8 @@ private func everyEvent() -> [(LoopMetrics) -> Void] {
     }
     #expect(HistogramLayout.count < Cells.histogramSum)
     #expect(Cells.codes + RequestKind.allCases.count * Cells.codesPerKind <= Cells.histograms)
-    #expect(Cells.limits + Limit.allCases.count <= Cells.writesReceived)
+    #expect(
+        Cells.limits + Limit.allCases.count <= Cells.clientAnswers && Cells.clientAnswers + 8 <= Cells.writesReceived)
 }
 
 @Test func indexesOfLabelsFollowTheirOrder() {

@@ -84,3 +84,65 @@ func aWindowOfAnyLengthHoldsFewSlots(seconds: UInt64) {
     #expect(window.slotCount == 1)
     #expect(window.figures(now: 1, cumulative: MetricsSnapshot()).coveredSeconds == 0)
 }
+
+@Test func figuresSinceAMarkHoldNothingFromBeforeIt() {
+    let block = LoopMetrics()
+    var window = SlidingWindow(window: 600 * second, now: 0, cumulative: snapshot(block))
+    for now in 1...100 {
+        block.read(.new, failed: true)
+        window.push(now: UInt64(now) * second, cumulative: snapshot(block))
+    }
+    // Slots are 5 s apart here: the mark lies between two of them.
+    window.mark(now: 102 * second, cumulative: snapshot(block))
+    for _ in 0..<3 { block.read(.new, failed: false) }
+    let stage = window.evidence(now: 103 * second, cumulative: snapshot(block), since: 102 * second)
+    #expect(stage.counts.reads.new == Proportion(0, of: 3))
+    #expect(stage.coveredSeconds == 1 && !stage.windowFull)
+    #expect(window.figures(now: 103 * second, cumulative: snapshot(block)).readErrorRatio.new.samples == 103)
+}
+
+@Test func aSpanWithoutAMarkBeginsAtTheNextSlotAndNeverEarlier() {
+    let block = LoopMetrics()
+    var window = SlidingWindow(window: 600 * second, now: 0, cumulative: snapshot(block))
+    block.writeReceived()
+    let early = window.evidence(now: 2 * second, cumulative: snapshot(block), since: second)
+    #expect(early == FigureEvidence())
+    window.push(now: 5 * second, cumulative: snapshot(block))
+    block.writeReceived()
+    let later = window.evidence(now: 9 * second, cumulative: snapshot(block), since: second)
+    #expect(later.counts.conflicted == Proportion(0, of: 1) && later.coveredSeconds == 4)
+}
+
+@Test func aSpanLongerThanTheWindowIsTheWindow() {
+    let block = LoopMetrics()
+    var window = SlidingWindow(window: 10 * second, now: 0, cumulative: snapshot(block))
+    window.mark(now: second, cumulative: snapshot(block))
+    block.writeReceived()
+    for now in 2...30 { window.push(now: UInt64(now) * second, cumulative: snapshot(block)) }
+    let told = window.evidence(now: 30 * second, cumulative: snapshot(block), since: second)
+    #expect(told.counts.conflicted == Proportion() && told.windowFull && told.coveredSeconds == 10)
+    let full = window.evidence(now: 30 * second, cumulative: snapshot(block), since: 20 * second)
+    #expect(full.windowFull)
+    #expect(!window.evidence(now: 30 * second, cumulative: snapshot(block), since: 21 * second).windowFull)
+}
+
+/// Operators may change the stage as often as they like: the window neither grows nor loses its past.
+@Test func marksWithoutEndHoldFewSlotsAndLoseNoCount() {
+    let block = LoopMetrics()
+    var window = SlidingWindow(window: 120 * second, now: 0, cumulative: snapshot(block))
+    var most = 0
+    for tenth in 1...6000 {
+        let now = UInt64(tenth) * second / 10
+        block.writeReceived()
+        if tenth % 10 == 0 { window.push(now: now, cumulative: snapshot(block)) }
+        window.mark(now: now, cumulative: snapshot(block))
+        let since = window.evidence(now: now + second / 20, cumulative: snapshot(block), since: now)
+        #expect(since.coveredSeconds == 0.05 && since.counts.conflicted.whole == 0)
+        most = max(most, window.slotCount)
+        guard tenth > 1300 else { continue }
+        let told = window.evidence(now: now, cumulative: snapshot(block))
+        #expect(told.coveredSeconds >= 120 && told.coveredSeconds < 123)
+        #expect(told.counts.conflicted.whole == UInt64((told.coveredSeconds * 10).rounded()))
+    }
+    #expect(most <= SlidingWindow.slotLimit + 2)
+}

@@ -88,7 +88,8 @@ let package = Package(
             swiftSettings: strict),
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("RoutingTests", ["Routing"]),
-        .testTarget(name: "RolloutTests", dependencies: ["Rollout"], exclude: ["Vectors"], swiftSettings: strict),
+        .testTarget(
+            name: "RolloutTests", dependencies: ["Rollout", "TestSupport"], exclude: ["Vectors"], swiftSettings: strict),
         tests("ComparisonTests", ["Comparison", "TestSupport"]),
         tests("JournalTests", ["Journal", "Rollout", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "TestSupport"]),

@@ -88,7 +88,7 @@ package final class FigureBoard: Sendable {
     }
 }
 
-/// One gate: the figure it looks at, what the plan allows, and what it says.
+/// One figure as `status` and the metrics show it: its value over the plan's window, and what the gate on it says.
 package struct GateReading: Sendable {
     package var name: GateName
     package var figure: Figure
@@ -96,25 +96,21 @@ package struct GateReading: Sendable {
     package var verdict: Verdict
 }
 
-/// Reads every gate of a plan. A figure that the plan has no threshold for is shown against none and passes nothing.
-func readGates(_ figures: FourFigures, plan: Plan?, lagSeconds: Double) -> [GateReading] {
-    let gates = plan?.gates ?? Gates()
+/// Puts the verdicts beside the figures of the whole window; a gate itself looks at what came since its stage began.
+func gateReadings(_ figures: FourFigures, plan: Plan?, _ findings: [GateFinding]) -> [GateReading] {
     let minSamples = UInt64(plan?.minSamples ?? 200)
-    func reading(_ name: GateName, _ figure: Figure, _ threshold: Double?, minSamples: UInt64) -> GateReading {
-        GateReading(
-            name: name, figure: figure, threshold: threshold,
-            verdict: Verdict.of(
-                value: figure.value, samples: figure.samples, threshold: threshold ?? .infinity, minSamples: minSamples,
-                windowFull: figures.windowFull))
+    return findings.compactMap { finding in
+        guard let name = GateName(rawValue: finding.name), let verdict = Verdict(rawValue: finding.verdict.rawValue)
+        else { return nil }
+        let figure =
+            switch name {
+            case .readErrorRate: FourFigures.watched(figures.readErrorRatio, minSamples: minSamples).figure
+            case .writeP95: FourFigures.watched(figures.writeP95Seconds, minSamples: minSamples).figure
+            case .conflictRate: figures.conflictRatio
+            case .fallbackRate: figures.fallbackRatio
+            case .mismatchRate: figures.mismatchRatio
+            case .journalLag: Figure(value: finding.value, samples: finding.samples)
+            }
+        return GateReading(name: name, figure: figure, threshold: finding.threshold, verdict: verdict)
     }
-    let errors = FourFigures.watched(figures.readErrorRatio, minSamples: minSamples).figure
-    let p95 = FourFigures.watched(figures.writeP95Seconds, minSamples: minSamples).figure
-    return [
-        reading(.readErrorRate, errors, gates.readErrorRate, minSamples: minSamples),
-        reading(.writeP95, p95, gates.writeP95Seconds, minSamples: minSamples),
-        reading(.conflictRate, figures.conflictRatio, gates.conflictRate, minSamples: minSamples),
-        reading(.fallbackRate, figures.fallbackRatio, gates.fallbackRate, minSamples: minSamples),
-        reading(.mismatchRate, figures.mismatchRatio, gates.mismatchRate, minSamples: minSamples),
-        reading(.journalLag, Figure(value: lagSeconds, samples: 1), gates.journalLagSeconds, minSamples: 0),
-    ]
 }

@@ -19,6 +19,7 @@ package final class GatewayServer: Sendable {
     private let dataPlane: DataPlane
     private let board: FigureBoard
     private let reverseSync: ReverseSync
+    private let pilot: PilotDriver
     private let tokens: AdminTokens
     private let health = JournalHealth()
     private let admin = Mutex<LocalService?>(nil)
@@ -82,6 +83,9 @@ package final class GatewayServer: Sendable {
         coordinator.set(dataPlane.shared.coordinator)
         reverseSync = ReverseSync(dataPlane: dataPlane, journal: journal, controller: controller)
         board = FigureBoard(dataPlane: dataPlane, control: control, windowSeconds: settings.plan?.windowSeconds ?? 300)
+        pilot = PilotDriver(
+            controller: controller, board: board, dataPlane: dataPlane, journal: journal,
+            onAlert: { logLine("nobody is moved by itself: \($0)") })
     }
 
     private static func retention(_ settings: Settings) -> Retention {
@@ -179,7 +183,7 @@ package final class GatewayServer: Sendable {
     private func makeAPI() -> AdminAPI {
         AdminAPI(
             controller: controller, dataPlane: dataPlane, storage: storage, health: health, board: board,
-            tokens: tokens, reverseSync: reverseSync,
+            tokens: tokens, reverseSync: reverseSync, pilot: pilot,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
     }
@@ -192,6 +196,7 @@ package final class GatewayServer: Sendable {
                 guard !isTicking.exchange(true, ordering: .acquiringAndReleasing) else { continue }
                 Task.detached { [self] in
                     await controller.tick(now: clinux_wall_milliseconds())
+                    await pilot.tick()
                     isTicking.store(false, ordering: .releasing)
                 }
             }

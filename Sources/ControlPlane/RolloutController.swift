@@ -21,6 +21,15 @@ package struct ChangeOrigin: Sendable {
         self.ifGeneration = ifGeneration
         self.isDryRun = isDryRun
     }
+
+    /// The actor of what the gates do by themselves.
+    package static let gate = "gate"
+
+    /// Why, for whoever asks later: a gate says it, an operator may.
+    var words: String {
+        if actor == Self.gate { return reason }
+        return "by \(actor)" + (reason.isEmpty ? "" : ": \(reason)")
+    }
 }
 
 /// What came of a change.
@@ -147,7 +156,9 @@ package actor RolloutController {
             let before = state
             let now = clinux_wall_milliseconds()
             let obstacles = command == .stopLegacy ? whoNeedsLegacy + obstacles : obstacles
-            switch machine.apply(command, to: state, atMilliseconds: now, gates: gates, obstacles: obstacles) {
+            switch machine.apply(
+                command, to: state, atMilliseconds: now, reason: origin.words, gates: gates, obstacles: obstacles)
+            {
             case .refused(let reasons): return .refused(reasons)
             case .unchanged(let same, let warnings):
                 return .done(
@@ -182,7 +193,7 @@ package actor RolloutController {
         let step = decide(next, standsUnstored: isRollback)
         if isRollback {
             // The way back does not wait for a disk.
-            metrics.rollback(.operator)
+            metrics.rollback(origin.actor == ChangeOrigin.gate ? .gate : .operator)
             if isShared { putInForceSoon(next) } else { putInForce(next) }
             watchForCatchUp(legs: dataPlane?.shared.coordinator.backlog(.legacy).count ?? 0)
         } else {

@@ -39,17 +39,17 @@ package struct WayBack: Sendable {
     }
 }
 
-extension AdminAPI {
+extension WayBack {
     /// What speaks against entering the last stage, as sentences.
-    func wayBackObstacles(_ settings: Settings) async -> [String] {
+    func obstacles(_ settings: Settings, dataPlane: DataPlane, journal: ThreadedJournal) async -> [String] {
         var reasons: [String] = []
         if !dataPlane.isHealthy(.legacy) {
             reasons.append("the way back is closed: legacy fails too often, its breaker is open")
-        } else if let problem = await wayBack.probe(settings.legacy) {
+        } else if let problem = await probe(settings.legacy) {
             reasons.append("the way back is closed: legacy does not answer (\(problem))")
         }
         let limit = settings.plan?.gates.journalLagSeconds ?? WayBack.lagMaxSeconds
-        let lag = oldestPendingSeconds().legacy
+        let lag = dataPlane.oldestPendingSeconds().legacy
         if lag > limit {
             reasons.append(
                 "the way back is behind: the oldest write for legacy has waited \(Int64(lag)) s, at most \(decimal(limit)) s"

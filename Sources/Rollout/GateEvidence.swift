@@ -47,8 +47,9 @@ package struct GateEvidence: Sendable {
     package var fallbacks = Tally()
     /// Lasting mismatches among what was compared.
     package var mismatches = Tally()
-    /// Age of the oldest outstanding leg, in seconds.
-    package var lagSeconds = 0.0
+    /// Age of the oldest outstanding leg to each backend, in seconds.
+    package var legacyLagSeconds = 0.0
+    package var newLagSeconds = 0.0
     /// The span that was seen, in seconds.
     package var coveredSeconds = 0.0
 

@@ -32,13 +32,14 @@ package struct GateJudge: Sendable {
             applicable(
                 share("mismatch_rate", evidence.mismatches, "shadow reads", gates.mismatchRate, isFull),
                 state.shadowHundredths > 0 && state.legacyWrites, "nothing is compared in this stage"),
-            lag(evidence.lagSeconds, isFull),
+            lag(evidence, isFull),
         ]
     }
 
     // MARK: Shares
 
-    private func share(_ name: String, _ tally: Tally, _ noun: String, _ limit: Double?, _ isFull: Bool) -> GateFinding {
+    private func share(_ name: String, _ tally: Tally, _ noun: String, _ limit: Double?, _ isFull: Bool) -> GateFinding
+    {
         let seen = "\(percentWords(tally.share)) of \(tally.trials) \(noun)"
         let (verdict, reason) = judge(tally, seen, limit, isFull)
         return GateFinding(
@@ -83,11 +84,13 @@ package struct GateJudge: Sendable {
         var (verdict, reason) = judge(tally, seen, limit, isFull)
         if side == .new, let over, verdict != .fail {
             (verdict, reason) = against(
-                (verdict, reason), judgeReads(evidence, over: over, isFull), hasControl: state.percentHundredths < 10_000)
+                (verdict, reason), judgeReads(evidence, over: over, isFull),
+                hasControl: state.percentHundredths < 10_000)
         }
         return withSide(
             GateFinding(
-                name: "read_error_rate", verdict: verdict, reason: reason, threshold: limit, overLegacy: over, side: side,
+                name: "read_error_rate", verdict: verdict, reason: reason, threshold: limit, overLegacy: over,
+                side: side,
                 value: tally.share, samples: tally.trials), state, evidence.newReads.trials)
     }
 
@@ -95,7 +98,10 @@ package struct GateJudge: Sendable {
     private func judgeReads(_ evidence: GateEvidence, over: Double, _ isFull: Bool) -> (GateVerdict, String) {
         let (new, legacy) = (evidence.newReads, evidence.legacyReads)
         guard legacy.trials >= minSamples, let control = legacy.share else {
-            return (isFull ? .insufficient : .warmingUp, "legacy has \(legacy.trials) of \(minSamples) reads to compare with")
+            return (
+                isFull ? .insufficient : .warmingUp,
+                "legacy has \(legacy.trials) of \(minSamples) reads to compare with"
+            )
         }
         let words =
             "\(percentWords(new.share)) of \(new.trials) reads of new, \(percentWords(control)) of \(legacy.trials) of legacy, "
@@ -118,7 +124,8 @@ package struct GateJudge: Sendable {
         var (verdict, reason) = judge(times, seen, limit, limit.map { ", limit \(durationWords($0))" } ?? "", isFull)
         if side == .new, let over, verdict != .fail {
             (verdict, reason) = against(
-                (verdict, reason), judgeWrites(evidence, over: over, isFull), hasControl: state.percentHundredths < 10_000)
+                (verdict, reason), judgeWrites(evidence, over: over, isFull),
+                hasControl: state.percentHundredths < 10_000)
         }
         return withSide(
             GateFinding(
@@ -142,7 +149,10 @@ package struct GateJudge: Sendable {
     private func judgeWrites(_ evidence: GateEvidence, over: Double, _ isFull: Bool) -> (GateVerdict, String) {
         let (new, legacy) = (evidence.newWrites, evidence.legacyWrites)
         guard legacy.count >= minSamples, let control = legacy.quantile(0.95) else {
-            return (isFull ? .insufficient : .warmingUp, "legacy has \(legacy.count) of \(minSamples) writes to compare with")
+            return (
+                isFull ? .insufficient : .warmingUp,
+                "legacy has \(legacy.count) of \(minSamples) writes to compare with"
+            )
         }
         let words = "p95 \(durationWords(new.quantile(0.95))) of new, \(durationWords(control)) of legacy, "
         let against = "limit \(factorWords(over)) × legacy"
@@ -180,13 +190,18 @@ package struct GateJudge: Sendable {
         return compared.0 == .pass ? (.pass, own.1 + "; " + compared.1) : compared
     }
 
-    private func lag(_ seconds: Double, _ isFull: Bool) -> GateFinding {
+    /// Of the two backends the one that is further behind. Whoever is behind on legacy is not helped by going back to it.
+    private func lag(_ evidence: GateEvidence, _ isFull: Bool) -> GateFinding {
         let limit = gates.journalLagSeconds
-        let words = "the oldest outstanding leg waits for \(durationWords(seconds))"
+        let side: Side = evidence.legacyLagSeconds > evidence.newLagSeconds ? .legacy : .new
+        let seconds = max(evidence.legacyLagSeconds, evidence.newLagSeconds)
+        let words =
+            seconds > 0
+            ? "the oldest outstanding leg to \(side.name) waits for \(durationWords(seconds))" : "no leg is outstanding"
         let verdict: GateVerdict =
             limit.map { seconds > $0 } ?? false ? .fail : isFull ? .pass : .warmingUp
         return GateFinding(
             name: "journal_lag", verdict: verdict, reason: words + (limit.map { ", limit \(durationWords($0))" } ?? ""),
-            threshold: limit, value: seconds, samples: 1)
+            threshold: limit, side: side, value: seconds, samples: 1)
     }
 }

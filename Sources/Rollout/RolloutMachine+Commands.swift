@@ -30,7 +30,9 @@ extension RolloutMachine {
         // Into the last stage only with a way back that works: from there on legacy's end is the next step.
         let obstacles = target == plan.stages.count - 1 && target > current ? obstacles : []
         if !(failing.isEmpty && obstacles.isEmpty) && !force {
-            return .refused(reasons: failing.map { "gate \($0.name) fails" + ($0.reason.isEmpty ? "" : ": \($0.reason)") } + obstacles)
+            return .refused(
+                reasons: failing.map { "gate \($0.name) fails" + ($0.reason.isEmpty ? "" : ": \($0.reason)") }
+                    + obstacles)
         }
         let next = placed(state, stage: target, percent: nil, condition: nil, now: now)
         let warnings = promotionWarnings(state, from: current, to: target, gates: gates, now: now)

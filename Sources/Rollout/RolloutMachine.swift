@@ -43,7 +43,8 @@ package struct RolloutMachine: Sendable {
         case .running, .complete: next.conditionReason = nil
         case .paused, .rolledBack:
             // A pause outlasts a percent that is set by hand, and so does its reason.
-            next.conditionReason = next.condition == state.condition && !command.isRollback ? state.conditionReason : reason
+            next.conditionReason =
+                next.condition == state.condition && !command.isRollback ? state.conditionReason : reason
         }
         return .changed(next, warnings: warnings)
     }

@@ -48,13 +48,14 @@ package struct RolloutPilot: Sendable {
             clock = StageClock(state, underLoadMilliseconds: 0, now: now)
             alerted = []
         }
+        clock.advance(to: now, hasTraffic: hasTraffic)
         let next = nextStep(state, gates: gates)
-        let isAwaited = next.map { $0.isReady && $0.mode == .manual } ?? false
-        clock.advance(to: now, hasTraffic: hasTraffic, isAwaited: isAwaited)
+        clock.isAwaited = next.map { $0.isReady && $0.mode == .manual } ?? false
         let breach = breach(state, gates)
         if breach != .none { return breach }
         guard let next, next.isReady, next.mode == .automatic else { return .none }
-        return .promote(reason: "held for \(durationWords(Double(clock.underLoadMilliseconds) / 1000)), every gate passes")
+        return .promote(
+            reason: "held for \(durationWords(Double(clock.underLoadMilliseconds) / 1000)), every gate passes")
     }
 
     // MARK: Breach
@@ -142,6 +143,8 @@ struct StageClock: Sendable {
     private(set) var underLoadMilliseconds: Int64
     private(set) var idleMilliseconds: Int64 = 0
     private(set) var waitingMilliseconds: Int64 = 0
+    /// From here on a person is waited for.
+    var isAwaited = false
     /// The last moment had no traffic.
     private(set) var isIdle = false
     /// A longer gap between two ticks is no time under load: the process was stopped.
@@ -157,7 +160,7 @@ struct StageClock: Sendable {
     /// A percent that was set anew is a new beginning too.
     func isOf(_ state: RolloutState) -> Bool { stage == state.stageName && since == state.sinceMilliseconds }
 
-    mutating func advance(to now: Int64, hasTraffic: Bool, isAwaited: Bool) {
+    mutating func advance(to now: Int64, hasTraffic: Bool) {
         let passed = now - self.now
         self.now = now
         isIdle = !hasTraffic

@@ -8,10 +8,8 @@
 package struct SequentialTest: Sendable {
     /// 1 − α: how sure one has to be to call a share too high; 0..<1.
     package let confidence: Double
-    /// How much higher the shares of the mixture are, as multiples of the limit.
-    private static let multiples: [Double] = [1.5, 2, 3, 5, 10, 20, 50, 100, 300, 1000]
-    /// No share of the mixture is certain.
-    private static let shareMax = 0.97
+    /// How much higher the shares of the mixture are: multiples of the limit's odds, which for a small share are multiples of it.
+    private static let multiples: [Double] = [1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 300, 1000]
 
     package init(confidence: Double) { self.confidence = confidence }
 
@@ -27,10 +25,11 @@ package struct SequentialTest: Sendable {
     /// The natural logarithm of the ratio: 0 is no evidence.
     func logarithmOfEvidence(limit: Double, events: UInt64, trials: UInt64) -> Double {
         let (hits, misses) = (Double(events), Double(trials - events))
-        var shares = Self.multiples.map { $0 * limit }.filter { $0 < Self.shareMax }
-        shares.append(max(Self.shareMax, (1 + limit) / 2))
-        let ratios = shares.map { share in
-            hits * (logarithm(share) - logarithm(limit)) + misses * (logarithm(1 - share) - logarithm(1 - limit))
+        let odds = limit / (1 - limit)
+        let ratios = Self.multiples.map { multiple in
+            // ln(share ÷ limit) and ln((1 − share) ÷ (1 − limit)) of the share with so many times the odds.
+            let shrink = logarithm((1 + odds) / (1 + multiple * odds))
+            return hits * (logarithm(multiple) + shrink) + misses * shrink
         }
         // The mean of the ratios, taken at the largest: nothing overflows.
         let largest = ratios.max() ?? 0

@@ -129,16 +129,52 @@ import Testing
             ])
     }
 
+    @Test func aGateHasALimitOfItsOwnOneAgainstLegacyOrBoth() {
+        func gates(_ text: String) -> Gates? { load(plan: stages + "gates: {\(text)}\n").settings?.plan?.gates }
+        var expected = Gates()
+        expected.readErrorRate = 0.005
+        expected.writeP95Seconds = 0.3
+        #expect(gates("read_error_rate: {max: 0.5%}, write_p95: {max: 300ms}") == expected)
+        #expect(gates("read_error_rate: 0.5%, write_p95: 300ms") == expected)
+        expected.readErrorRateOverLegacy = 0.002
+        expected.writeP95OverLegacy = 1.5
+        #expect(
+            gates("read_error_rate: {max: 0.5%, over_legacy: 0.2%}, write_p95: {max: 300ms, over_legacy: 1.5}")
+                == expected)
+        expected.readErrorRate = nil
+        expected.writeP95Seconds = nil
+        #expect(gates("read_error_rate: {over_legacy: 0.2%}, write_p95: {over_legacy: 1.5}") == expected)
+        #expect(load(plan: stages + "confidence: 99%\n").settings?.plan?.confidence == 0.99)
+    }
+
+    @Test(arguments: [
+        ("gates: {read_eror_rate: 0.5%}", "gates.read_eror_rate: unknown key \"read_eror_rate\""),
+        ("gates: {read_error_rate: {maximum: 0.5%}}", "gates.read_error_rate.maximum: unknown key \"maximum\""),
+        ("gates: {read_error_rate: {max: 0.5}}", "gates.read_error_rate.max: a share without % \"0.5\""),
+        ("gates: {read_error_rate: {over_legacy: 1.5}}", "gates.read_error_rate.over_legacy: a share without %"),
+        ("gates: {write_p95: {over_legacy: 0.9}}", "gates.write_p95.over_legacy: out of range \"0.9\""),
+        ("gates: {write_p95: {over_legacy: 50%}}", "gates.write_p95.over_legacy: not a factor \"50%\""),
+        ("gates: {write_p95: {max: fast}}", "gates.write_p95.max: not a duration \"fast\""),
+        ("gates: {conflict_rate: {max: 1%}}", "gates.conflict_rate: a mapping where a single value is expected"),
+        ("gates: {write_p95: [300ms]}", "gates.write_p95: a list where a single value is expected"),
+        ("confidence: 100%", "confidence: must be from 50% to below 100%"),
+        ("confidence: 20%", "confidence: must be from 50% to below 100%"),
+    ])
+    func aMistypedGateIsAnErrorAndNotAPass(text: String, message: String) {
+        let outcome = load(plan: stages + text + "\n")
+        #expect(outcome.settings == nil)
+        #expect(
+            outcome.messages.count == 1 && outcome.messages[0].hasPrefix("etc/plans/p.yaml:4: \(message)"),
+            "\(outcome.messages)")
+    }
+
     @Test func whatIsNotActedUponIsWarnedAbout() {
         let outcome = load(
             plan: stages + "gates: {conflict_rate: 1%}\npromote: automatic\n"
                 + "alerts: {webhook: \"https://chat.example/hook/s3cret\"}\n")
         #expect(
             outcome.warnings == [
-                "etc/plans/p.yaml:4: gates: shown in status but not acted upon in this version: on_breach has no effect",
-                "etc/plans/p.yaml:5: promote: automatic promotion is not acted upon in this version: stages change by "
-                    + "hand",
-                "etc/plans/p.yaml:6: alerts.webhook: alerts are not acted upon in this version: nothing is sent",
+                "etc/plans/p.yaml:6: alerts.webhook: alerts are not acted upon in this version: nothing is sent"
             ])
         #expect(outcome.settings?.plan?.promote == .automatic)
         #expect(outcome.settings?.plan?.webhook == "https://chat.example/hook/s3cret")

@@ -124,7 +124,7 @@ private func at(_ stage: String) throws -> RolloutState {
         .promote(to: nil, force: false), to: try at("dual-write"), atMilliseconds: 0, gates: gates)
     #expect(
         warnings(outcome) == [
-            "gate read_error_rate has too few samples to judge", "gate write_p95 is still warming up after a start",
+            "gate read_error_rate has too few samples to judge", "gate write_p95 is still warming up",
         ])
 }
 

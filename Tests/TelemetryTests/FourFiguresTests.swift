@@ -86,20 +86,3 @@ private func figures(_ events: (LoopMetrics) -> Void) -> FourFigures {
     #expect(FourFigures.watched(enough, minSamples: 200).figure.value == 0.9)
     #expect(FourFigures.watched(ByBackend(legacy: .none, new: .none), minSamples: 0).backend == .legacy)
 }
-
-@Test func aGateFailsPassesOrSaysWhyItCannotTell() {
-    func verdict(_ value: Double?, _ samples: UInt64, full: Bool) -> Verdict {
-        .of(value: value, samples: samples, threshold: 0.01, minSamples: 10, windowFull: full)
-    }
-    #expect(verdict(0.005, 10, full: true) == .pass)
-    #expect(verdict(0.01, 10, full: true) == .pass)
-    #expect(verdict(0.02, 10, full: true) == .fail)
-    #expect(verdict(0.02, 10, full: false) == .fail)
-    #expect(verdict(0.005, 10, full: false) == .warmingUp)
-    #expect(verdict(0.02, 9, full: false) == .warmingUp)
-    #expect(verdict(0.02, 9, full: true) == .insufficient)
-    #expect(verdict(nil, 0, full: true) == .insufficient)
-    #expect(verdict(nil, 0, full: false) == .warmingUp)
-    #expect(Verdict.of(value: nil, samples: 0, threshold: 1, minSamples: 0, windowFull: true) == .insufficient)
-    #expect(Verdict.of(value: 31, samples: 0, threshold: 30, minSamples: 0, windowFull: true) == .fail)
-}

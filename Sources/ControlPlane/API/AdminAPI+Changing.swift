@@ -12,7 +12,7 @@ extension AdminAPI {
             let body = try ChangeBody.read(request.body)
             let origin = try origin(request, body)
             let command = try await command(action, body)
-            let findings = await gateFindings()
+            let findings = await pilot.gates()
             let obstacles = await obstacles(to: command)
             return answer(await controller.apply(command, gates: findings, obstacles: obstacles, origin), origin)
         } catch {
@@ -52,26 +52,10 @@ extension AdminAPI {
         switch command {
         case .promote(let name, _):
             guard await controller.promotesToLastStage(name) else { return [] }
-            return await wayBackObstacles(await controller.picture.settings)
+            return await wayBack.obstacles(
+                await controller.picture.settings, dataPlane: dataPlane, journal: journal)
         case .resumeLegacy: return await resumeObstacles()
         case .rollback, .pause, .resume, .setPercent, .stopLegacy: return []
-        }
-    }
-
-    private func gateFindings() async -> [GateFinding] {
-        let plan = await controller.picture.settings.plan
-        let (figures, _) = board.figures()
-        let lag = oldestPendingSeconds()
-        let gates = readGates(figures, plan: plan, lagSeconds: max(lag.legacy, lag.new))
-        return gates.filter { $0.threshold != nil }.map { gate in
-            let verdict: GateVerdict =
-                switch gate.verdict {
-                case .pass: .pass
-                case .fail: .fail
-                case .insufficient: .insufficient
-                case .warmingUp: .warmingUp
-                }
-            return GateFinding(name: gate.name.rawValue, verdict: verdict)
         }
     }
 

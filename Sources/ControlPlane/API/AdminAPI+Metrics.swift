@@ -11,8 +11,8 @@ extension AdminAPI {
     func metricsPage() async -> ServiceResponse {
         let picture = await controller.picture
         let (figures, totals) = board.figures()
-        let lag = oldestPendingSeconds()
-        let gates = readGates(figures, plan: picture.settings.plan, lagSeconds: max(lag.legacy, lag.new))
+        let lag = dataPlane.oldestPendingSeconds()
+        let gates = gateReadings(figures, plan: picture.settings.plan, await pilot.reading().gates)
         let parked = await parkedLegs()
         let journalFigures = journal.writer.figures
         var gauges = ControlGauges()
@@ -54,15 +54,5 @@ extension AdminAPI {
         return ServiceResponse(
             status: 200, headers: [("Content-Type", PrometheusText.contentType)],
             body: renderMetrics(totals, figures: figures, gauges: gauges))
-    }
-
-    /// How long the oldest outstanding leg of each backend has waited.
-    func oldestPendingSeconds() -> ByBackend<Double> {
-        let now = clinux_wall_milliseconds()
-        func age(_ side: Side) -> Double {
-            guard let oldest = dataPlane.shared.coordinator.backlog(side).oldestMilliseconds else { return 0 }
-            return Double(max(0, now - oldest)) / 1000
-        }
-        return ByBackend(legacy: age(.legacy), new: age(.new))
     }
 }

@@ -14,16 +14,21 @@ extension AdminAPI {
         let caughtUp = await controller.caughtUp
         let keepEnds = await controller.keepEndsMilliseconds
         let (figures, totals) = board.figures()
-        let lag = oldestPendingSeconds()
-        let gates = readGates(figures, plan: picture.settings.plan, lagSeconds: max(lag.legacy, lag.new))
+        let lag = dataPlane.oldestPendingSeconds()
+        let (findings, next) = await pilot.reading()
+        let gates = gateReadings(figures, plan: picture.settings.plan, findings)
         let parked = await parkedLegs()
         let pending = ByBackend(
             legacy: dataPlane.shared.coordinator.backlog(.legacy).count,
             new: dataPlane.shared.coordinator.backlog(.new).count)
         return json(
             .object([
-                ("rollout", rolloutJSON(picture.state, keepEndsMilliseconds: keepEnds)),
-                ("metrics", .object(figuresJSON(figures, gates))),
+                ("rollout", stateJSON(picture.state, keepEnds)),
+                ("metrics", .object(explained(figuresJSON(figures, gates), by: findings))),
+                ("gates", gatesJSON(findings)),
+                ("next", nextJSON(next)),
+                ("window_seconds", .number(String(picture.settings.plan?.windowSeconds ?? 300))),
+                ("covered_seconds", number(figures.coveredSeconds)),
                 ("shadow", shadowJSON(totals)),
                 (
                     "journal",
@@ -102,9 +107,8 @@ extension AdminAPI {
     func rollout() async -> ServiceResponse {
         let picture = await controller.picture
         let keepEnds = await controller.keepEndsMilliseconds
-        guard case .object(var members) = rolloutJSON(picture.state, keepEndsMilliseconds: keepEnds) else {
-            return problem(503, "no state")
-        }
+        let (findings, next) = await pilot.reading()
+        guard case .object(var members) = stateJSON(picture.state, keepEnds) else { return problem(503, "no state") }
         let stages = (picture.settings.plan?.stages ?? []).map { stage in
             JSONValue.object([
                 ("name", .string(stage.name)), ("percent", .number(Percent.text(hundredths: stage.percentHundredths))),
@@ -112,7 +116,7 @@ extension AdminAPI {
                 ("dual_write", .bool(stage.dualWrite)), ("hold_seconds", .number(String(stage.holdSeconds))),
             ])
         }
-        members.append(("stages", .array(stages)))
+        members += [("stages", .array(stages)), ("gates", gatesJSON(findings)), ("next", nextJSON(next))]
         var response = json(.object(members))
         response.headers.append(("ETag", "\"\(picture.state.generation)\""))
         return response

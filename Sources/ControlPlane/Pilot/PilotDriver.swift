@@ -1,0 +1,157 @@
+import CLinux
+import Configuration
+import Gateway
+import JournalThreads
+import Rollout
+import Telemetry
+
+/// Asks the pilot every second what is to be done, and does it: rollback and pause on a breach, automatic promotion.
+///
+/// What it commands goes through the controller like an operator's command, for the generation that was judged: whoever was
+/// quicker wins, and the pilot looks again a second later.
+actor PilotDriver {
+    private let controller: RolloutController
+    private let board: FigureBoard
+    private let dataPlane: DataPlane
+    private let journal: ThreadedJournal
+    private let wayBack: WayBack
+    /// Seconds under load since an instant (milliseconds since 1970), as the stored history knows it.
+    private let loadSeconds: @Sendable (Int64) async -> Int64
+    /// Told of a breach that nothing was done about by itself.
+    private let onAlert: @Sendable (String) -> Void
+    private var pilot: RolloutPilot?
+    /// Where the present stage began on the board's clock; nil while it has lasted since before the start.
+    private var stageBegan: UInt64?
+    private var stage: (name: String?, since: Int64)?
+    private var requests: UInt64 = 0
+
+    /// - Parameters:
+    ///   - loadSeconds: how long the stage was under load before this start.
+    ///   - onAlert: any thread; must not block.
+    init(
+        controller: RolloutController, board: FigureBoard, dataPlane: DataPlane, journal: ThreadedJournal,
+        wayBack: WayBack = .real,
+        loadSeconds: @escaping @Sendable (Int64) async -> Int64 = { _ in 0 },
+        onAlert: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.controller = controller
+        self.board = board
+        self.dataPlane = dataPlane
+        self.journal = journal
+        self.wayBack = wayBack
+        self.loadSeconds = loadSeconds
+        self.onAlert = onAlert
+    }
+
+    private var now: Int64 { Int64(clinux_monotonic_nanoseconds() / 1_000_000) }
+
+    /// To be called every second.
+    func tick() async {
+        let (state, settings) = await controller.picture
+        await follow(state, plan: settings.plan)
+        guard var pilot else { return }
+        let gates = judge(state, plan: settings.plan).filter(\.isGate)
+        let action = pilot.tick(state, gates: gates, hasTraffic: noticeTraffic(), now: now)
+        self.pilot = pilot
+        switch action {
+        case .none: break
+        case .alert(let reason): onAlert(reason)
+        case .rollback(let reason): await command(.rollback(to: nil), state, gates, reason)
+        case .pause(let reason): await command(.pause, state, gates, reason)
+        case .promote(let reason): await command(.promote(to: nil, force: false), state, gates, reason)
+        }
+    }
+
+    /// Every figure of the plan as the gates see it now, and the next step. Figures that are no gates are judged against nothing.
+    func reading() async -> (gates: [GateFinding], next: NextStep?) {
+        let (state, settings) = await controller.picture
+        await follow(state, plan: settings.plan)
+        let gates = judge(state, plan: settings.plan)
+        return (gates, pilot?.nextStep(state, gates: gates.filter(\.isGate)))
+    }
+
+    /// What speaks for or against a promotion now: the plan's gates.
+    func gates() async -> [GateFinding] { await reading().gates.filter(\.isGate) }
+
+    // MARK: Following the stages
+
+    /// A stage that was entered while this process runs is judged by what came since; one that was there before, by what came since
+    /// the start.
+    private func follow(_ state: RolloutState, plan: Plan?) async {
+        if pilot == nil {
+            let before = await loadSeconds(state.sinceMilliseconds) * 1000
+            guard pilot == nil else { return }
+            pilot = RolloutPilot(plan: plan, state: state, underLoadMilliseconds: before, now: now)
+            stage = (state.stageName, state.sinceMilliseconds)
+        }
+        if pilot?.plan != plan { pilot = pilot?.with(plan: plan) }
+        guard stage?.name != state.stageName || stage?.since != state.sinceMilliseconds else { return }
+        stage = (state.stageName, state.sinceMilliseconds)
+        stageBegan = board.mark()
+    }
+
+    private func noticeTraffic() -> Bool {
+        let counters = board.snapshot()
+        let reads = [Backend.legacy, .new].map { counters.reads($0, failed: false) &+ counters.reads($0, failed: true) }
+        let total = reads[0] &+ reads[1] &+ counters.writesReceived
+        defer { requests = total }
+        return total != requests
+    }
+
+    private func judge(_ state: RolloutState, plan: Plan?) -> [GateFinding] {
+        let (evidence, _) = board.evidence(since: stageBegan)
+        return GateJudge(plan: plan).judge(GateEvidence(evidence, lag: dataPlane.oldestPendingSeconds()), in: state)
+    }
+
+    // MARK: Acting
+
+    private func command(
+        _ command: RolloutCommand, _ state: RolloutState, _ gates: [GateFinding], _ reason: String
+    ) async {
+        var obstacles: [String] = []
+        if case .promote(let name, _) = command, await controller.promotesToLastStage(name) {
+            obstacles = await wayBack.obstacles(
+                await controller.picture.settings, dataPlane: dataPlane, journal: journal)
+        }
+        let origin = ChangeOrigin(actor: ChangeOrigin.gate, reason: reason, ifGeneration: state.generation)
+        switch await controller.apply(command, gates: gates, obstacles: obstacles, origin) {
+        case .done:
+            logLine("\(command.action) by itself: \(reason)")
+            await follow(await controller.picture.state, plan: await controller.picture.settings.plan)
+        case .outdated: break  // Somebody was quicker: the next tick judges what is now.
+        case .refused(let reasons):
+            if refused != reasons {
+                logLine("\(command.action) by itself is refused: \(reasons.joined(separator: "; "))")
+            }
+            refused = reasons
+        case .unavailable(let why): logLine("\(command.action) by itself is not possible now: \(why)")
+        }
+    }
+
+    /// What the last refusal said, so that it is not said every second.
+    private var refused: [String] = []
+}
+
+extension GateEvidence {
+    /// What was counted, as the judge reads it.
+    init(_ evidence: FigureEvidence, lag: ByBackend<Double>) {
+        self.init()
+        let counts = evidence.counts
+        func tally(_ proportion: Proportion) -> Tally { Tally(proportion.part, of: proportion.whole) }
+        func times(_ histogram: Histogram) -> WaitTimes {
+            WaitTimes(
+                count: histogram.count, quantile: { histogram.quantile($0) },
+                countAbove: { histogram.countAbove(seconds: $0) })
+        }
+        legacyReads = tally(counts.reads.legacy)
+        newReads = tally(counts.reads.new)
+        legacyWrites = times(counts.clientWriteDurations.legacy)
+        newWrites = times(counts.clientWriteDurations.new)
+        conflicts = tally(counts.conflicted)
+        fallbacks = tally(counts.fallbacks)
+        mismatches = tally(counts.mismatched)
+        legacyLagSeconds = lag.legacy
+        newLagSeconds = lag.new
+        coveredSeconds = evidence.coveredSeconds
+    }
+}

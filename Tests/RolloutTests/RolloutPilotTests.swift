@@ -1,0 +1,248 @@
+import Testing
+
+@testable import Rollout
+
+/// What goes on by itself.
+@Suite struct RolloutPilotTests {
+    private func plan(_ onBreach: BreachAction = .rollback, _ mode: PromotionMode = .automatic) -> Plan {
+        var plan = shippedPlan()
+        plan.onBreach = onBreach
+        plan.promote = mode
+        return plan
+    }
+
+    /// A pilot, its rollout, and a clock; commands are carried out as the driver would.
+    private struct Flight {
+        let machine: RolloutMachine
+        var pilot: RolloutPilot
+        var state: RolloutState
+        var now: Int64 = 1_000_000
+        var gates: [GateFinding] = [GateFinding(name: "read_error_rate", verdict: .pass, side: .new)]
+        var hasTraffic = true
+        var actions: [RolloutPilot.Action] = []
+
+        init(_ plan: Plan?, stage: String? = nil) {
+            machine = RolloutMachine(plan: plan, configuredShadowHundredths: 0)
+            state = machine.freshState(atMilliseconds: now)
+            pilot = RolloutPilot(plan: plan, state: state, now: now)
+            if let stage, stage != state.stageName { command(.promote(to: stage, force: true)) }
+        }
+
+        mutating func command(_ command: RolloutCommand, gates: [GateFinding] = [], reason: String? = nil) {
+            if case .changed(let next, _) = machine.apply(
+                command, to: state, atMilliseconds: now, reason: reason, gates: gates)
+            {
+                state = next
+            }
+        }
+
+        mutating func tick(seconds: Int = 1) {
+            for _ in 0..<seconds {
+                now += 1_000
+                let action = pilot.tick(state, gates: gates, hasTraffic: hasTraffic, now: now)
+                if action != .none { actions.append(action) }
+                switch action {
+                case .none, .alert: break
+                case .rollback(let reason): command(.rollback(to: nil), reason: reason)
+                case .pause(let reason): command(.pause, reason: reason)
+                case .promote: command(.promote(to: nil, force: false), gates: gates)
+                }
+            }
+        }
+
+        mutating func fail(_ name: String = "read_error_rate", side: Side? = .new) {
+            gates = [
+                GateFinding(name: name, verdict: .fail, reason: "3.1 % of 412 reads of new, limit 0.5 %", side: side)
+            ]
+        }
+
+        var next: NextStep? { pilot.nextStep(state, gates: gates) }
+    }
+
+    // MARK: Promotion
+
+    @Test func aStageThatWasHeldAndPassesIsPromotedUpToTheLastOne() {
+        var flight = Flight(plan(), stage: "shadow")
+        flight.tick(seconds: 3_600)
+        #expect(flight.state.stageName == "shadow", "the first tick only begins to count")
+        flight.tick(seconds: 2)
+        #expect(flight.state.stageName == "canary")
+        flight.tick(seconds: 2 * 3_600 + 4 * 3_600 + 12 * 3_600 + 10)
+        #expect(flight.state.stageName == "full" && flight.state.condition == .complete && flight.next == nil)
+        #expect(flight.actions.count == 4)
+    }
+
+    @Test(arguments: [GateVerdict.insufficient, .warmingUp, .fail]) func nothingButAPassPromotes(verdict: GateVerdict) {
+        var flight = Flight(plan(.alert), stage: "canary")
+        flight.gates.append(GateFinding(name: "conflict_rate", verdict: verdict, reason: "why"))
+        flight.tick(seconds: 9_000)
+        #expect(flight.state.stageName == "canary")
+        #expect(flight.next?.blockedBy.count == 1 && flight.next?.isReady == false)
+        flight.gates.removeLast()
+        flight.tick()
+        #expect(flight.state.stageName == "early")
+    }
+
+    @Test func aGateThatTheStageCannotShowHoldsNothingUp() {
+        var flight = Flight(plan(), stage: "shadow")
+        flight.gates.append(GateFinding(name: "fallback_rate", verdict: .insufficient, isApplicable: false))
+        flight.tick(seconds: 3_602)
+        #expect(flight.state.stageName == "canary")
+    }
+
+    @Test func timeWithoutTrafficIsNoTimeUnderLoad() {
+        var flight = Flight(plan(), stage: "shadow")
+        flight.hasTraffic = false
+        flight.tick(seconds: 10_000)
+        #expect(flight.state.stageName == "shadow" && flight.next?.heldMilliseconds == 0)
+        #expect(flight.next?.idleMilliseconds == 9_999_000)
+        #expect(flight.next?.blockedBy.first?.contains("without traffic does not count") == true)
+        flight.hasTraffic = true
+        flight.tick(seconds: 3_600)
+        #expect(flight.state.stageName == "canary" && flight.pilot.plan != nil)
+    }
+
+    @Test func aStageWithoutHoldWaitsForTrafficAllTheSame() {
+        var flight = Flight(plan())
+        flight.hasTraffic = false
+        flight.tick(seconds: 100)
+        #expect(flight.state.stageName == "dual-write")
+        #expect(flight.next?.blockedBy == ["there has been no traffic in this stage"])
+        flight.hasTraffic = true
+        flight.tick(seconds: 2)
+        #expect(flight.state.stageName == "shadow")
+    }
+
+    @Test func aProcessThatStoodStillHasHeldNothingMeanwhile() {
+        var flight = Flight(plan(), stage: "shadow")
+        flight.tick(seconds: 10)
+        flight.now += 100_000_000
+        flight.tick(seconds: 10)
+        #expect(flight.next?.heldMilliseconds == 18_000)
+    }
+
+    @Test func whatAStageWasHeldBeforeARestartCounts() {
+        let flight = Flight(plan(), stage: "shadow")
+        var again = flight
+        again.pilot = RolloutPilot(plan: plan(), state: flight.state, underLoadMilliseconds: 3_599_000, now: flight.now)
+        again.tick()
+        #expect(again.state.stageName == "canary")
+    }
+
+    @Test func byHandNothingIsPromotedAndTheWaitIsCountedApart() {
+        var flight = Flight(plan(.rollback, .manual), stage: "shadow")
+        flight.tick(seconds: 3_601)
+        #expect(flight.next?.isReady == true && flight.next?.waitingMilliseconds == 0)
+        flight.tick(seconds: 500)
+        #expect(flight.state.stageName == "shadow" && flight.actions.isEmpty)
+        #expect(flight.next?.waitingMilliseconds == 500_000 && flight.next?.heldMilliseconds == 3_600_000)
+    }
+
+    @Test func aPauseHoldsPromotionAndNotTheGates() {
+        var flight = Flight(plan(), stage: "early")
+        flight.command(.pause, reason: "by anna: lunch")
+        flight.tick(seconds: 20_000)
+        #expect(
+            flight.state.stageName == "early" && flight.next?.blockedBy == ["the rollout is paused (by anna: lunch)"])
+        flight.fail()
+        flight.tick()
+        #expect(flight.state.condition == .rolledBack && flight.state.percentHundredths == 0)
+    }
+
+    @Test func aPercentSetByHandIsNotRunOver() {
+        var flight = Flight(plan(), stage: "early")
+        flight.command(.setPercent(hundredths: 2_000))
+        flight.tick(seconds: 50_000)
+        #expect(flight.state.percentHundredths == 2_000 && flight.next?.blockedBy.first?.contains("by hand") == true)
+    }
+
+    // MARK: Breach
+
+    @Test(arguments: ["canary", "early", "half", "full"]) func aBreachRollsBackFromEveryStageWithItsReason(
+        stage: String
+    ) {
+        var flight = Flight(plan(), stage: stage)
+        flight.tick(seconds: 5)
+        flight.fail()
+        flight.tick()
+        #expect(flight.state.percentHundredths == 0 && flight.state.stageName == "dual-write")
+        #expect(flight.state.conditionReason == "gate read_error_rate fails: 3.1 % of 412 reads of new, limit 0.5 %")
+        flight.gates = [GateFinding(name: "read_error_rate", verdict: .pass)]
+        flight.tick(seconds: 100_000)
+        #expect(flight.state.stageName == "dual-write" && flight.actions.count == 1, "nothing advances by itself")
+    }
+
+    @Test func aBreachWhileAPersonIsWaitedForStillActs() {
+        var flight = Flight(plan(.rollback, .manual), stage: "early")
+        flight.tick(seconds: 15_000)
+        #expect(flight.next?.isReady == true)
+        flight.fail()
+        flight.tick()
+        #expect(flight.state.condition == .rolledBack)
+    }
+
+    @Test func anotherAttemptIsHeldAnew() {
+        var flight = Flight(plan(), stage: "early")
+        flight.tick(seconds: 5_000)
+        flight.fail()
+        flight.tick()
+        flight.gates = [GateFinding(name: "read_error_rate", verdict: .pass)]
+        flight.command(.promote(to: "early", force: false))
+        #expect(flight.state.conditionReason == nil)
+        flight.tick(seconds: 5)
+        #expect(flight.next?.heldMilliseconds == 4_000)
+        flight.fail()
+        flight.tick()
+        #expect(flight.state.condition == .rolledBack, "the second attempt is judged as the first one was")
+    }
+
+    @Test func aBreachPausesOrAlertsAsThePlanSays() {
+        var pausing = Flight(plan(.pause), stage: "early")
+        pausing.fail()
+        pausing.tick(seconds: 10)
+        #expect(pausing.state.condition == .paused && pausing.state.percentHundredths == 1_000)
+        #expect(pausing.actions.count == 2, "paused once, and said once that it still fails")
+        var alerting = Flight(plan(.alert), stage: "early")
+        alerting.fail()
+        alerting.tick(seconds: 10)
+        #expect(alerting.state.condition == .running && alerting.actions.count == 1)
+        alerting.gates = [GateFinding(name: "read_error_rate", verdict: .pass)]
+        alerting.tick()
+        alerting.fail()
+        alerting.tick(seconds: 3)
+        #expect(alerting.actions.count == 2, "a new breach is said again")
+    }
+
+    @Test func whereGoingBackCannotHelpOnlyAnAlertGoesOut() {
+        for (stage, side) in [("dual-write", Side.new), ("shadow", .new), ("early", .legacy)] {
+            var flight = Flight(plan(), stage: stage)
+            flight.fail(side: side)
+            flight.tick(seconds: 5)
+            #expect(flight.state.stageName == stage && flight.actions.count == 1, "\(stage) \(side)")
+        }
+        var ended = Flight(plan(), stage: "full")
+        ended.command(.stopLegacy)
+        #expect(!ended.state.legacyWrites)
+        ended.fail()
+        ended.tick(seconds: 5)
+        #expect(ended.state.percentHundredths == 10_000 && ended.actions.count == 1)
+    }
+
+    @Test func withoutAPlanNothingGoesByItself() {
+        var flight = Flight(nil)
+        flight.command(.setPercent(hundredths: 5_000))
+        flight.fail()
+        flight.tick(seconds: 100)
+        #expect(flight.actions.isEmpty && flight.next == nil)
+    }
+
+    @Test func aReloadedPlanGoesOnWithTheTimeThatWasHeld() {
+        var flight = Flight(plan(), stage: "shadow")
+        flight.tick(seconds: 1_801)
+        var shorter = plan()
+        shorter.stages[1].holdSeconds = 1_801
+        flight.pilot = flight.pilot.with(plan: shorter)
+        flight.tick()
+        #expect(flight.state.stageName == "canary")
+    }
+}

@@ -39,7 +39,7 @@ package struct FigureCounts: Sendable, Equatable {
     package var clientReads = ByBackend(legacy: Proportion(), new: Proportion())
     /// Writes by the side that they were meant for; part: as for `clientReads`.
     package var clientWrites = ByBackend(legacy: Proportion(), new: Proportion())
-    /// What clients waited for writes, by the backend that was authoritative and answered.
+    /// What clients waited for writes, by the side that they were meant for.
     package var clientWriteDurations = ByBackend(legacy: Histogram(), new: Histogram())
     /// How long single authoritative legs took, by backend.
     package var authoritativeLegDurations = ByBackend(legacy: Histogram(), new: Histogram())

@@ -38,7 +38,7 @@ package struct FourFigures: Sendable, Equatable {
     package var allClientReadErrorRatio = Figure.none
     /// Writes whose client finally saw a 5xx or an answer that broke off ÷ writes, by the side that they were meant for.
     package var clientWriteErrorRatio = ByBackend(legacy: Figure.none, new: .none)
-    /// 95th percentile of what clients waited for writes, by authoritative backend, in seconds.
+    /// 95th percentile of what clients waited for writes, by the side that they were meant for, in seconds.
     package var writeP95Seconds = ByBackend(legacy: Figure.none, new: .none)
     /// The same of both sides together.
     package var allWritesP95Seconds = Figure.none

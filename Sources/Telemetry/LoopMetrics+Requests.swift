@@ -34,8 +34,10 @@ extension LoopMetrics {
         observe(Cells.writeDuration &+ pair, nanoseconds: nanoseconds)
     }
 
-    /// A client has its answer to a write whose authoritative side was this backend: source of
-    /// `cutover_write_p95_seconds`.
+    /// A client has its answer to a write that was meant for this side: source of `cutover_write_p95_seconds`.
+    ///
+    /// Fallbacks and writes that no backend answered are among them: they are the slowest ones that side has made anybody
+    /// wait for, and legacy, which new is compared with, must not be charged with them.
     @inlinable
     package func clientWrite(_ backend: Backend, nanoseconds: UInt64) {
         observe(Cells.clientWriteDuration &+ backend.index, nanoseconds: nanoseconds)

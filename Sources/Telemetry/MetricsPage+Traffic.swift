@@ -27,6 +27,17 @@ extension PrometheusText {
         for kind in RequestKind.allCases {
             histogram([("kind", kind.rawValue)], snapshot.histogram(Cells.requestDuration + kind.index))
         }
+        begin(
+            "cutover_client_answers_total", .counter,
+            "Reads and writes by the side that they were meant for; error: the client saw a 5xx or a broken answer.")
+        for kind in ClientKind.allCases {
+            for side in Backend.allCases {
+                let answers = snapshot.clientAnswers(kind, meantFor: side)
+                let labels = [("kind", kind.rawValue), ("side", side.label)]
+                sample(labels + [("result", "ok")], answers.whole - answers.part)
+                sample(labels + [("result", "error")], answers.part)
+            }
+        }
         begin("cutover_requests_of_new_users_total", .counter, "Reads and writes of users on new by percent or pin.")
         sample([], snapshot.requestsOfNewUsers)
         begin("cutover_requests_in_flight", .gauge, "Requests under way.")
@@ -86,7 +97,7 @@ extension PrometheusText {
         }
         begin(
             "cutover_client_write_duration_seconds", .histogram,
-            "What clients waited for writes, by authoritative backend.")
+            "What clients waited for writes that the journal took, by the side that they were meant for.")
         for backend in Backend.allCases {
             histogram([backend.pair], snapshot.histogram(Cells.clientWriteDuration + backend.index))
         }

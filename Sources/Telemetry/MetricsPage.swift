@@ -34,7 +34,7 @@ extension PrometheusText {
         for backend in Backend.allCases { sample([backend.pair], figures.readErrorRatio[backend].value) }
         begin(
             "cutover_write_p95_seconds", .gauge,
-            "95th percentile of what clients waited for writes, by authoritative backend; over the window."
+            "95th percentile of what clients waited for writes, by the side that they were meant for; over the window."
         )
         for backend in Backend.allCases { sample([backend.pair], figures.writeP95Seconds[backend].value) }
         begin(

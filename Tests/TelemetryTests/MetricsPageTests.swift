@@ -28,6 +28,10 @@ private let atZero: [(String, [(String, [String])])] = [
     ("cutover_writes_total", [backends, legs, ("result", ["ok", "refused", "error"])]),
     ("cutover_conflicts_total", [("source", ["gateway", "legacy", "new"])]),
     ("cutover_fallbacks_total", [("kind", ["read", "write"]), ("reason", ["connect", "timeout", "5xx", "404"])]),
+    (
+        "cutover_client_answers_total",
+        [("kind", ["read", "write"]), ("side", ["legacy", "new"]), ("result", ["ok", "error"])]
+    ),
     ("cutover_rollbacks_total", [("trigger", ["operator", "gate"])]),
     ("cutover_shadow_reads_total", [("result", ["match", "mismatch", "transient", "dropped", "error", "skipped"])]),
     ("cutover_journal_pending", [backends]), ("cutover_journal_oldest_pending_seconds", [backends]),

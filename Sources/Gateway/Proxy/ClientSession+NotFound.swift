@@ -26,7 +26,6 @@ extension ClientSession {
         }
         dropRequest()
         request.answered = head.status
-        request.servedBy = side
         // A 204 has no framing at all, a 304 that of another answer (RFC 9110 §8.6, §15.4.5).
         let hasBody = !request.isHead && head.status != 204 && head.status != 304
         let keepsLength = !hasBody && head.status != 204

@@ -22,7 +22,6 @@ extension ClientSession {
         var turns = 0
         let head = upstream.head
         request.answered = head.status
-        request.servedBy = pool.side
         request.decision = Decision(side: pool.side, reason: reason)
         var scanner = BodyScanner.response(head, toHead: request.isHead)
         // An HTTP/1.0 client does not know the chunked coding (RFC 9112 §7.1): it gets the bare body and the end of
@@ -42,6 +41,7 @@ extension ClientSession {
                 if unwraps { out.append(bytes, count) }
             }
             guard let used else {
+                request.brokeOff = turns > 0 && !isClientGone
                 return try await breakOff(upstream, pool, capture, nothingSent: turns == 0 && !isClientGone)
             }
             // Whoever keeps the answer has it before the client can come again.
@@ -69,7 +69,10 @@ extension ClientSession {
                 if error == .closed, scanner.endsWithConnection { break }
                 pool.discard(upstream)
                 capture?.fail()
-                if error != .aborted { return false }
+                if error != .aborted {
+                    request.brokeOff = !isClientGone
+                    return false
+                }
                 metrics.clientAbort()
                 throw .gone
             }
@@ -89,7 +92,6 @@ extension ClientSession {
         capture?.fail()
         guard nothingSent else { return false }
         client.output.clear()
-        request.servedBy = nil
         try await answer(.upstream(.malformed))
         return true
     }

@@ -61,11 +61,7 @@ final class ClientSession {
             await closeGently()
         } catch {
             client.partner = nil
-            // nginx's 499: the client left before its answer was out.
-            if isServing {
-                metrics.requestsInFlight(by: -1)
-                book(request.kind.telemetry, status: 499)
-            }
+            if isServing { bookUnfinished() }
         }
     }
 
@@ -202,6 +198,7 @@ final class ClientSession {
     func decide() {
         if request.kind == .legacy || request.kind == .new {
             request.decision = Decision(side: request.kind == .legacy ? .legacy : .new, reason: .route)
+            request.meantFor = request.decision.side
             return
         }
         let user = snapshot.identity.user(client.head, client.input.readable, worker.identityScratch) {
@@ -216,6 +213,7 @@ final class ClientSession {
         let found = worker.snapshot.decide(
             user, coordinator: worker.coordinator, breaker: worker.new.breaker, now: loop.now, mayProbe: true)
         request.decision = found.decision
+        request.meantFor = found.decision.side
         request.isOfNewUser = found.isOfNewUser
         if found.isStale, request.kind != .write { metrics.staleRead() }
         request.waitsForLegacy = found.waitsForLegacy
@@ -241,12 +239,28 @@ final class ClientSession {
         metrics.requestsInFlight(by: -1)
         let nanoseconds = clinux_monotonic_nanoseconds() &- request.started
         metrics.request(kind: request.kind.telemetry, status: request.answered, nanoseconds: nanoseconds)
-        if request.isOfNewUser, request.kind == .read || request.kind == .write { metrics.requestOfNewUser() }
-        if request.kind == .write, let side = request.servedBy {
-            metrics.clientWrite(side.backend, nanoseconds: nanoseconds)
-        }
+        bookOutcome(failed: request.answered >= 500, nanoseconds)
         body.clear()
         body.releaseIfEmpty()
+    }
+
+    /// Books a request whose client has not got its whole answer, as nginx's 499: it left, or the backend broke off.
+    private func bookUnfinished() {
+        metrics.requestsInFlight(by: -1)
+        let nanoseconds = clinux_monotonic_nanoseconds() &- request.started
+        metrics.request(kind: request.kind.telemetry, status: 499, nanoseconds: nanoseconds)
+        // What a client that left would have seen, nobody knows.
+        if request.brokeOff { bookOutcome(failed: true, nanoseconds) }
+    }
+
+    /// Counts what the client of a read or write saw in the end.
+    @inline(__always)
+    private func bookOutcome(failed: Bool, _ nanoseconds: UInt64) {
+        guard request.kind == .read || request.kind == .write else { return }
+        metrics.clientAnswer(
+            request.kind == .read ? .read : .write, meantFor: request.meantFor.backend, failed: failed)
+        if request.isOfNewUser { metrics.requestOfNewUser() }
+        if request.isAccepted { metrics.clientWrite(request.meantFor.backend, nanoseconds: nanoseconds) }
     }
 
     // MARK: The end

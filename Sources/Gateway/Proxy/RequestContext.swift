@@ -7,6 +7,8 @@ struct RequestContext {
     /// Index of the route that matched; -1 when none did.
     var route = -1
     var decision = Decision(side: .legacy, reason: .anonymous)
+    /// The side that was decided on, whoever answers in the end: a fallback does not change it.
+    var meantFor = Side.legacy
     /// The user is on new by percent or pin, whoever serves this request.
     var isOfNewUser = false
     /// A read of legacy that waits until legacy has what the user was told.
@@ -33,6 +35,8 @@ struct RequestContext {
     var bodyTimedOut = false
     /// Status that the client was answered with; 0 before that.
     var answered = 0
-    /// The backend that answered, for the metrics.
-    var servedBy: Side?
+    /// A write that the journal has accepted: what its client waits for is told.
+    var isAccepted = false
+    /// The backend broke off in the middle of an answer that the client has got a part of.
+    var brokeOff = false
 }

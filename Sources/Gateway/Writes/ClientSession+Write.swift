@@ -80,6 +80,7 @@ extension ClientSession {
 
     private func perform(_ accepted: AcceptedWrite) async throws(SessionEnd) {
         var write = accepted
+        request.isAccepted = true
         let side = write.submission.side
         guard await turn(write.sequence, side) else {
             if side == .new, write.submission.dualWrite, let reason = fallbackReason(.timeout) {

@@ -9,8 +9,6 @@
     @inlinable package static var writes: Int { 16 }
     /// Conflicts by source.
     @inlinable package static var conflicts: Int { 32 }
-    /// Fallbacks: kind (read, write) × reason.
-    @inlinable package static var fallbacks: Int { 40 }
     /// Shadow reads by result.
     @inlinable package static var shadow: Int { 48 }
     /// Legs tried again, by backend.
@@ -32,6 +30,10 @@
 
     /// What clients finally saw: kind (read, write) × side that the request was meant for × (ok, error).
     @inlinable package static var clientAnswers: Int { 96 }
+    /// Fallbacks: kind (read, write) × `fallbackReasons`.
+    @inlinable package static var fallbacks: Int { 104 }
+    /// How many reasons there are.
+    @inlinable package static var fallbackReasons: Int { 5 }
 
     /// Writes received from clients.
     @inlinable package static var writesReceived: Int { 128 }

@@ -75,6 +75,8 @@
     case timeout
     case serverError = "5xx"
     case notFound = "404"
+    /// New failed so often that it was not asked.
+    case breakerOpen = "breaker-open"
 
     /// Position in the cell map.
     @inlinable package var index: Int {
@@ -83,6 +85,7 @@
         case .timeout: 1
         case .serverError: 2
         case .notFound: 3
+        case .breakerOpen: 4
         }
     }
 }

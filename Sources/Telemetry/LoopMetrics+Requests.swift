@@ -58,7 +58,7 @@ extension LoopMetrics {
     /// Legacy answered a request that was meant for new: numerator of the fallback ratio.
     @inlinable @inline(__always)
     package func fallback(_ kind: ClientKind, reason: FallbackReason) {
-        add(Cells.fallbacks &+ kind.index &* 4 &+ reason.index)
+        add(Cells.fallbacks &+ kind.index &* Cells.fallbackReasons &+ reason.index)
     }
 
     /// A read or write of a user who is on new by percent or pin: denominator of the fallback ratio.

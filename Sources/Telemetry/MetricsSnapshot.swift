@@ -72,11 +72,11 @@ extension MetricsSnapshot {
 
     /// Fallbacks of one kind and reason.
     package func fallbacks(_ kind: ClientKind, reason: FallbackReason) -> UInt64 {
-        counter(Cells.fallbacks + kind.index * 4 + reason.index)
+        counter(Cells.fallbacks + kind.index * Cells.fallbackReasons + reason.index)
     }
 
     /// All fallbacks.
-    package var fallbacks: UInt64 { cells[Cells.fallbacks..<(Cells.fallbacks + 8)].reduce(0, &+) }
+    package var fallbacks: UInt64 { cells[Cells.fallbacks..<(Cells.fallbacks + 2 * Cells.fallbackReasons)].reduce(0, &+) }
 
     /// Requests of users on new.
     package var requestsOfNewUsers: UInt64 { counter(Cells.requestsOfNewUsers) }

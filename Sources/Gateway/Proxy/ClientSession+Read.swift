@@ -153,6 +153,7 @@ extension FallbackReason {
         case .timeout: .fallbackTimeout
         case .serverError: .fallback5xx
         case .notFound: .fallback404
+        case .breakerOpen: .breakerOpen
         }
     }
 }

@@ -259,8 +259,14 @@ final class ClientSession {
         guard request.kind == .read || request.kind == .write else { return }
         metrics.clientAnswer(
             request.kind == .read ? .read : .write, meantFor: request.meantFor.backend, failed: failed)
-        if request.isOfNewUser { metrics.requestOfNewUser() }
         if request.isAccepted { metrics.clientWrite(request.meantFor.backend, nanoseconds: nanoseconds) }
+        guard request.isOfNewUser else { return }
+        metrics.requestOfNewUser()
+        // Meant for new, and answered by legacy because new fails too often: else an outage of new would count least when it is
+        // whole, and the gates would see nothing of it.
+        if case .breakerOpen = request.decision.reason {
+            metrics.fallback(request.kind == .read ? .read : .write, reason: .breakerOpen)
+        }
     }
 
     // MARK: The end

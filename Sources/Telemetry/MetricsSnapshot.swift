@@ -76,7 +76,9 @@ extension MetricsSnapshot {
     }
 
     /// All fallbacks.
-    package var fallbacks: UInt64 { cells[Cells.fallbacks..<(Cells.fallbacks + 2 * Cells.fallbackReasons)].reduce(0, &+) }
+    package var fallbacks: UInt64 {
+        cells[Cells.fallbacks..<(Cells.fallbacks + 2 * Cells.fallbackReasons)].reduce(0, &+)
+    }
 
     /// Requests of users on new.
     package var requestsOfNewUsers: UInt64 { counter(Cells.requestsOfNewUsers) }

@@ -64,7 +64,7 @@ private func evidence(before: (LoopMetrics) -> Void = { _ in }, _ events: (LoopM
         $0.fallback(.read, reason: .notFound)
     }.figures
     #expect(figures.conflictsBySource == [.gateway: 2, .legacy: 1, .new: 0])
-    #expect(figures.fallbacksByReason == [.connect: 0, .timeout: 0, .serverError: 2, .notFound: 1])
+    #expect(figures.fallbacksByReason == [.connect: 0, .timeout: 0, .serverError: 2, .notFound: 1, .breakerOpen: 0])
     #expect(figures.fallbacksByKind == [.read: 2, .write: 1])
     #expect(Set(FourFigures().conflictsBySource.keys) == Set(ConflictSource.allCases))
 }

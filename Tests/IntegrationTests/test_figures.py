@@ -228,7 +228,8 @@ def test_the_write_p95_is_what_clients_measured(make_gateway, legacy, new):
 
 def test_what_new_made_a_client_wait_for_is_charged_to_new(make_gateway, legacy, new):
     new.answer = lambda request: [HANG]
-    gateway = make_gateway(legacy, new, percent=100, config={**CONFIG, "writes": {"retry_min": "10s", "retry_max": "30s"}})
+    gateway = make_gateway(
+        legacy, new, percent=100, config={**CONFIG, "writes": {"retry_min": "10s", "retry_max": "30s"}})
     assert ask(gateway, "u", "/x", "PUT", b"x").fallback == "timeout"
     eventually(lambda: gateway.metrics()("cutover_client_answers_total", kind="write") == 1, "it is booked")
     figures = gateway.status()["metrics"]

@@ -26,7 +26,7 @@ private func metrics(in text: String) -> Set<String> {
 
 @Test(arguments: [
     "dashboards/prometheus-rules.yaml", "dashboards/cutover-grafana.json",
-    "dashboards/tests/prometheus-rules.test.yaml",
+    "dashboards/tests/prometheus-rules.test.yaml", "dashboards/tests/alerts.test.yaml",
 ])
 func everyMetricThatADashboardNamesIsOnThePage(path: String) throws {
     let named = metrics(in: try text(path))
@@ -37,6 +37,16 @@ func everyMetricThatADashboardNamesIsOnThePage(path: String) throws {
 @Test func everyFamilyIsExplainedToTheOperator() throws {
     let explained = metrics(in: try text("docs/operating.md"))
     #expect(Set(names().families).subtracting(explained) == [])
+}
+
+/// A metric without "when is it wrong" and "what then" is a number that nobody can do anything with.
+@Test func everySectionWithAMetricSaysWhenItIsWrongAndWhatToDo() throws {
+    let page = Set(names().families)
+    for section in try text("docs/operating.md").split(separator: "\n## ").map(String.init).dropFirst() {
+        guard !metrics(in: section).isDisjoint(with: page) else { continue }
+        let title = section.prefix { $0 != "\n" }
+        #expect(section.contains("**Wrong** when") && section.contains("**Do**: "), "\(title)")
+    }
 }
 
 @Test func everyLimitIsExplainedToTheOperator() throws {

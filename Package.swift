@@ -46,7 +46,7 @@ let package = Package(
                 "Gateway", "Configuration", "StoreSQLite", "StorePostgres", "JournalThreads", "ContentCoding",
                 "HTTPClient",
                 "Comparison", "Journal",
-                "Rollout", "Routing", "Telemetry", "CLinux",
+                "Rollout", "Routing", "Telemetry", "CPage", "CLinux",
             ]),
         // Data plane
         floor(
@@ -79,6 +79,8 @@ let package = Package(
         ground("CCompress", libraries: ["z", "brotlidec"]),
         ground("CCurl", libraries: ["curl"]),
         ground("COpenSSL", libraries: ["crypto"]),
+        // The operators' page: its files become bytes of the binary.
+        .target(name: "CPage", exclude: ["web"]),
         // Tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         // What every store of the journal has to do alike, run by the tests of each.

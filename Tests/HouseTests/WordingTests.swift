@@ -4,7 +4,9 @@ import Testing
 struct WordingTests {
     /// Everything that a reader may open, this folder apart: it has to spell what it forbids.
     private func texts() throws -> [SourceFile] {
-        let endings = [".swift", ".c", ".h", ".py", ".md", ".yaml", ".yml", ".json", ".sh", ".modulemap", ".html"]
+        let endings = [
+            ".swift", ".c", ".h", ".py", ".md", ".yaml", ".yml", ".json", ".sh", ".modulemap", ".html", ".css", ".js",
+        ]
         var files: [SourceFile] = []
         for folder in ["Sources", "Tests", "Benchmarks", "docs", "dashboards", "rollout", "Package.swift"] {
             files += try SourceTree.files(under: folder, endings: endings)

@@ -25,6 +25,7 @@ final class AdminAPI: Sendable {
     let reverseSync: ReverseSync
     let pilot: PilotDriver
     let wayBack: WayBack
+    private let page = AdminPage()
     /// Validates and takes over the configuration file anew.
     let reload: @Sendable (ChangeOrigin) async -> ReloadOutcome
     let isReady: @Sendable () -> Bool
@@ -54,12 +55,13 @@ final class AdminAPI: Sendable {
         switch request.path {
         case "/healthz" where isRead: return ServiceResponse(status: 200, contentType: "text/plain", text: "ok\n")
         case "/readyz" where isRead: return readiness()
+        // The document holds no data: what it shows it asks for, with the token of whoever looks at it.
+        case "/" where isRead: return page.response()
         default: break
         }
         if let refusal = authorize(request, isRead: isRead) { return refusal }
         switch request.path {
         case "/metrics" where isRead: return await metricsPage()
-        case "/" where isRead: return index()
         default: break
         }
         guard request.path.hasPrefix("/api/v1/") else { return problem(404, "there is nothing at \(request.path)") }
@@ -139,22 +141,6 @@ final class AdminAPI: Sendable {
             ),
         ])
         return json(body, status: isReady ? 200 : 503)
-    }
-
-    private func index() -> ServiceResponse {
-        ServiceResponse(
-            status: 200, contentType: "text/plain; charset=utf-8",
-            text: """
-                cutover \(productVersion)
-
-                /api/v1/status      where the rollout is, and the four figures
-                /api/v1/mismatches  reads that differed between the backends
-                /api/v1/journal     writes and what became of each leg
-                /api/v1/events      who changed what, when and why
-                /metrics            for Prometheus
-                /healthz, /readyz
-
-                """)
     }
 
     func notAllowed(_ methods: String) -> ServiceResponse {

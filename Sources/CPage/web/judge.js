@@ -1,0 +1,143 @@
+// One plain sentence: is it safe to go on, and if not, why not. A function of what the gateway said last; it never says
+// "safe" on anything less than the gateway's own `next.ready`.
+
+const sides = ["legacy", "new"];
+
+function stageText(stage, percent) {
+    return stage ? `${stage} (${percentText(percent)})` : percentText(percent);
+}
+
+/** The gates that say so, as sentences. */
+function gateReasons(status, ...verdicts) {
+    return (status.gates || []).filter((gate) => verdicts.includes(gate.verdict))
+        .map((gate) => gate.reason || `gate ${gate.name}: ${verdictOf(gate.verdict).words}`);
+}
+
+function sickSentences(status) {
+    return sides.filter((side) => status.backends?.[side]?.healthy === false)
+        .map((side) => `${side} does not answer; its breaker is open`);
+}
+
+/** What an operator should know besides, whatever the judgement. */
+function notes(status) {
+    const list = [];
+    const journal = status.journal || {};
+    if (journal.parked > 0) {
+        list.push(`${many(journal.parked, "parked leg")} ${journal.parked === 1 ? "waits" : "wait"} for an operator`);
+    }
+    if (journal.catching_up?.legacy) {
+        list.push(`legacy is catching up after a rollback: ${many(journal.pending?.legacy ?? 0, "write")} still on the way`);
+    }
+    if (journal.missing?.legacy > 0) list.push(`legacy lacks ${many(journal.missing.legacy, "change")}: reverse-sync brings them`);
+    if (status.store?.stale) list.push("the shared store is away: what other gateways did may be missing here");
+    return list;
+}
+
+function reasonOf(status) {
+    return status.rollout.state_reason ? `: ${status.rollout.state_reason}` : "";
+}
+
+/**
+ * The judgement of a status: `tone` good | bad | unsure | paused, `sign`, `headline`, `points`, and `key`, which changes
+ * only when the judgement does (numbers within it may change each second, and nobody wants that read aloud).
+ */
+function judge(status) {
+    const { rollout, next } = status;
+    const bad = [...gateReasons(status, "fail"), ...sickSentences(status)];
+    const open = gateReasons(status, "insufficient", "warming_up");
+    const holds = next?.blocked_by || [];
+    const goal = next ? stageText(next.stage, next.percent) : null;
+    const found = (tone, sign, key, headline, points) => {
+        // The headline has said the first one already.
+        const rest = [...points, ...notes(status)].filter((point) => !headline.toLowerCase().includes(point.toLowerCase()));
+        return { tone, sign, key: `${key} ${goal ?? ""}`, headline, points: [...new Set(rest)] };
+    };
+    switch (rollout.state) {
+    case "rolled_back":
+        return found("bad", "back", "rolled back", `Rolled back at ${timeText(rollout.since)}${reasonOf(status)}`, [
+            "Nothing advances by itself any more; promote starts a new attempt, with fresh windows.", ...bad]);
+    case "complete":
+        return bad.length
+            ? found("bad", "bad", "complete, bad", `Complete, but look: ${bad[0]}`, bad)
+            : found("good", "good", "complete", "Complete: everybody is on new", completePoints(rollout));
+    default: break;
+    }
+    if (bad.length) return found("bad", "bad", "bad", `Do not go on: ${bad[0]}`, [...bad, ...holds]);
+    if (rollout.state === "paused") {
+        return found("paused", "paused", "paused", `Paused at ${timeText(rollout.since)}${reasonOf(status)}`, [
+            "Nothing advances by itself until somebody resumes. The gates still act.", ...holds, ...open]);
+    }
+    if (!next) return withoutNext(status, open, found);
+    if (next.ready) return readyJudgement(status, goal, found);
+    if (open.length) {
+        return found("unsure", "unsure", "early", `Too early to say: ${open[0]}`, [...holds, ...open]);
+    }
+    return found("unsure", "wait", "hold", `Not yet: ${holds[0] || "the gateway has not said what holds it"}`, [
+        ...holds, "Every gate passes so far."]);
+}
+
+function readyJudgement(status, goal, found) {
+    const { rollout, next } = status;
+    const points = [`Every gate passes; ${rollout.stage} was under load for ${durationText(next.held_seconds)}`
+        + (next.hold_seconds > 0 ? ` of the ${durationText(next.hold_seconds)} it is held.` : ".")];
+    if (next.mode === "automatic") {
+        return found("good", "good", "going on", `Going on to ${goal} by itself`, points);
+    }
+    if (next.waiting_seconds >= 60) points.push(`It has been ready for ${durationText(next.waiting_seconds)}.`);
+    return found("good", "good", "safe", `Safe to go on to ${goal}`, points);
+}
+
+function withoutNext(status, open, found) {
+    const { rollout } = status;
+    if (!rollout.plan) {
+        return found("unsure", "unsure", "no plan", `No plan: the percent is set by hand, now ${percentText(rollout.percent)}`, open);
+    }
+    if (open.length) return found("unsure", "unsure", "last, early", `Too early to say: ${open[0]}`, open);
+    return found("good", "good", "last", `In the last stage, ${stageText(rollout.stage, rollout.percent)}: every gate passes`, []);
+}
+
+function completePoints(rollout) {
+    if (rollout.legacy_unwritten_since) return [`Legacy has not been written since ${timeText(rollout.legacy_unwritten_since)}.`];
+    return rollout.keep_ends_at ? [`Legacy goes on being written until ${timeText(rollout.keep_ends_at)}.`] : [];
+}
+
+// MARK: On the page
+
+let judgementKey = null;
+
+/** The judgement of this moment: that there is none, while the gateway cannot be heard. */
+function presentJudgement() {
+    if (feed.isStale) {
+        const last = judge(view.status);
+        return { tone: "stale", sign: "stale", key: "stale", points: [],
+            headline: `Nobody can say: no word from the gateway since ${timeText(feed.heardWall, true)}`,
+            last: `Then it was: ${last.headline}` };
+    }
+    return judge(view.status);
+}
+
+function renderJudgement() {
+    if (!view.status) return;
+    const found = presentJudgement();
+    mark(byId("judgement"), "data-tone", found.tone);
+    mark(byId("headline-sign"), "href", `#sign-${found.sign}`);
+    say(byId("headline"), found.headline);
+    const points = [...(found.last ? [found.last] : []), ...found.points].slice(0, 6).map(sentence);
+    sync(byId("points"), points, (point) => point, (point) => h("li", { text: point }));
+    const { rollout } = view.status;
+    document.title = `${found.tone === "stale" ? "stale: " : ""}${rollout.stage ?? ""} ${percentText(rollout.percent)}`
+        + ` · ${found.headline.slice(0, 60)} · Cutover`;
+    if (judgementKey !== null && judgementKey !== found.key) announce(found.headline);
+    judgementKey = found.key;
+}
+
+function renderWhere() {
+    const { rollout } = view.status;
+    const field = (name) => document.querySelector(`[data-field="${name}"]`);
+    say(field("stage"), rollout.stage ?? "none");
+    say(field("percent"), percentText(rollout.percent));
+    say(field("state"), rollout.state);
+    mark(field("state"), "data-state", rollout.state);
+    say(byId("since"), ` since ${timeText(rollout.since)}`);
+    say(byId("plan"), rollout.plan ?? "no plan");
+}

@@ -1,0 +1,110 @@
+// Writes on their way: outstanding legs and how fast each backend catches up; parked legs and their replay.
+
+const PARKED_PAGE = 50;
+const parked = { rows: [], next: null, shownFor: null };
+
+function catchUpText(status, side) {
+    const pending = status.journal.pending?.[side] ?? 0;
+    const { rate, seconds } = status.journal.catch_up?.[side] || {};
+    if (pending === 0) return "has everything";
+    if (seconds !== null && seconds !== undefined) {
+        const left = seconds < 1 ? "within a second" : `in about ${durationText(seconds)}`;
+        return `catches up ${left}, ${countText(rate)} a second`;
+    }
+    if (status.backends?.[side]?.healthy === false) return "does not answer; the legs wait in the journal";
+    return rate > 0 ? `${countText(rate)} a second, not fewer yet` : "not becoming fewer";
+}
+
+function renderLegs() {
+    const { status } = view;
+    const host = byId("legs");
+    if (!host.firstChild) {
+        host.append(h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Writes on their way, by backend" }, h("table", { class: "plain" },
+            h("thead", {}, h("tr", {}, ...["to", "outstanding", "oldest waits", "catching up"].map((text) => h("th", { scope: "col", text })))),
+            h("tbody", {}, ...sides.map((side) => h("tr", { "data-side": side }, h("th", { scope: "row", text: side }),
+                h("td", { class: "count" }), h("td", { class: "oldest" }), h("td", { class: "catch-up" })))))));
+    }
+    for (const row of host.querySelectorAll("tbody tr")) {
+        const { side } = row.dataset;
+        const pending = status.journal.pending?.[side] ?? 0;
+        say(row.querySelector(".count"), countText(pending));
+        say(row.querySelector(".oldest"), pending > 0 ? durationText(status.journal.oldest_pending_seconds?.[side]) : "–");
+        say(row.querySelector(".catch-up"), catchUpText(status, side));
+    }
+    say(byId("parked-title"), `Parked legs: ${countText(status.journal.parked)}`);
+    if (parked.shownFor !== status.journal.parked) loadParked(status.journal.parked);
+}
+
+async function loadParked(count) {
+    parked.shownFor = count;
+    if (count === 0) {
+        parked.rows = [];
+        parked.next = null;
+        return renderParked();
+    }
+    await loadMoreParked(null);
+}
+
+async function loadMoreParked(cursor) {
+    try {
+        const more = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+        const answer = await get(`journal?parked=true&limit=${PARKED_PAGE}${more}`);
+        parked.rows = cursor === null ? answer.items : [...parked.rows, ...answer.items];
+        parked.next = answer.next;
+        renderParked();
+    } catch (error) {
+        say(byId("parked-says"), `The parked legs could not be read: ${error.message}.`);
+    }
+}
+
+function parkedSides(row) {
+    return sides.filter((side) => row.legs?.[side]?.state === "parked");
+}
+
+function makeParked(row) {
+    const which = parkedSides(row);
+    const refusal = which.map((side) => {
+        const { last_status: status, attempts } = row.legs[side];
+        return `${side} ${status ? `answered ${status}` : "refused"} after ${many(attempts ?? 0, "try").replace("trys", "tries")}`;
+    }).join("; ");
+    return h("li", {},
+        h("div", { class: "what" },
+            h("p", {}, h("code", { text: `${row.method} ${row.target}` })),
+            h("p", { class: "small" }, timeNode(row.at), ` · change ${row.seq}`, row.user === null ? "" : ` · user ${row.user}`, ` · ${refusal}`)),
+        h("button", { type: "button", class: "needs-token", "data-action": "replay", "data-seq": row.seq, "aria-label": `Replay change ${row.seq}`,
+            text: "Replay", onclick: () => replay({ seqs: [row.seq] }) }));
+}
+
+function renderParked() {
+    const host = byId("parked");
+    if (!parked.rows.length) {
+        host.replaceChildren(h("p", { class: "none", text: "None." }));
+        return;
+    }
+    if (!host.querySelector("ul")) host.replaceChildren(h("ul", { class: "rows" }), h("div", { class: "after" }));
+    sync(host.querySelector("ul"), parked.rows, (row) => row.seq, makeParked);
+    const after = host.querySelector(".after");
+    after.replaceChildren();
+    if (parked.next !== null) {
+        after.append(h("button", { type: "button", class: "quiet", text: "Show older ones", onclick: () => loadMoreParked(parked.next) }));
+    }
+    if (view.status.journal.parked > 1) {
+        after.append(twice(h("button", { type: "button", class: "needs-token", "data-action": "replay-all" }),
+            "Replay all", `Press again: replay ${many(view.status.journal.parked, "leg")}`, () => replay({ all_parked: true })));
+    }
+    renderActions();
+}
+
+async function replay(body) {
+    if (!mayChange("Replaying a leg")) return;
+    const says = byId("parked-says");
+    say(says, "Replaying …");
+    try {
+        const answer = await change("POST", "journal/replay", { ...body, reason: PAGE_REASON });
+        say(says, `${many(answer.replayed, "change")} on the way again. What is refused once more comes back here.`);
+        parked.shownFor = null;
+        feed.restart();
+    } catch (error) {
+        say(says, `Nothing was replayed: ${explain(error).join(" ")}`);
+    }
+}

@@ -12,7 +12,7 @@ package struct Plan: Sendable, Equatable {
     package var keepSeconds: Int64 = 90 * 86_400
     /// How much of the journal stays replayable towards legacy.
     package var rollbackWindowSeconds: Int64 = 86_400
-    package var webhook: String?
+    package var alerts = PlanAlerts()
 
     package init(name: String, stages: [Stage]) {
         self.name = name

@@ -26,9 +26,6 @@ enum UnsupportedFeatures {
         if plan.promote == .automatic {
             idle.append(("promote", "automatic promotion is not acted upon in this version: stages change by hand"))
         }
-        if plan.webhook != nil {
-            idle.append(("alerts.webhook", "alerts are not acted upon in this version: nothing is sent"))
-        }
         return idle
     }
 }

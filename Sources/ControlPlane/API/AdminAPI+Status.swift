@@ -50,6 +50,7 @@ extension AdminAPI {
                     ])
                 ),
                 ("store", storeJSON()),
+                ("alerts", alerts.json),
                 (
                     "backends",
                     .object(

@@ -23,6 +23,7 @@ final class AdminAPI: Sendable {
     let board: FigureBoard
     let tokens: AdminTokens
     let reverseSync: ReverseSync
+    let alerts: AlertDesk
     let wayBack: WayBack
     /// Validates and takes over the configuration file anew.
     let reload: @Sendable (ChangeOrigin) async -> ReloadOutcome
@@ -30,7 +31,8 @@ final class AdminAPI: Sendable {
 
     init(
         controller: RolloutController, dataPlane: DataPlane, storage: Storage, health: JournalHealth,
-        board: FigureBoard, tokens: AdminTokens, reverseSync: ReverseSync, wayBack: WayBack = .real,
+        board: FigureBoard, tokens: AdminTokens, reverseSync: ReverseSync,
+        alerts: AlertDesk = AlertDesk(instance: ""), wayBack: WayBack = .real,
         reload: @escaping @Sendable (ChangeOrigin) async -> ReloadOutcome, isReady: @escaping @Sendable () -> Bool
     ) {
         self.controller = controller
@@ -40,6 +42,7 @@ final class AdminAPI: Sendable {
         self.board = board
         self.tokens = tokens
         self.reverseSync = reverseSync
+        self.alerts = alerts
         self.wayBack = wayBack
         self.reload = reload
         self.isReady = isReady

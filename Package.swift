@@ -116,8 +116,8 @@ let package = Package(
         tests(
             "ControlPlaneTests",
             [
-                "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "Journal", "Rollout",
-                "Routing", "Telemetry", "CLinux", "TestSupport",
+                "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "HTTPClient", "Journal",
+                "Rollout", "Routing", "Telemetry", "CLinux", "TestSupport",
             ]),
         .target(name: "CPlayedDisk", dependencies: ["CSQLite"], path: "Tests/CPlayedDisk"),
         .testTarget(

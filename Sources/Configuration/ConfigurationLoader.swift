@@ -37,7 +37,7 @@ package enum ConfigurationLoader {
 struct Loading {
     private let file: String?
     private let flags: ConfigurationFlags
-    private let files: ConfigurationFiles
+    let files: ConfigurationFiles
     let diagnostics: Diagnostics
 
     init(file: String?, flags: ConfigurationFlags, files: ConfigurationFiles) {
@@ -133,9 +133,9 @@ struct Loading {
             return nil
         case .success(let text):
             guard let root = parse(text, into: diagnostics) else { return (nil, diagnostics) }
-            guard let plan = PlanDecoder(diagnostics: diagnostics).decode(root) else { return (nil, diagnostics) }
+            guard var plan = PlanDecoder(diagnostics: diagnostics).decode(root) else { return (nil, diagnostics) }
+            readWebhook(&plan.alerts, planPath: path, diagnostics)
             PlanChecks(plan: plan, diagnostics: diagnostics).run()
-            for idle in UnsupportedFeatures.idle(plan) { diagnostics.warn(idle.keyPath, idle.what) }
             return (plan, diagnostics)
         }
     }

@@ -20,6 +20,7 @@ package final class GatewayServer: Sendable {
     private let board: FigureBoard
     private let reverseSync: ReverseSync
     private let pilot: PilotDriver
+    private let alerts: AlertDesk
     private let tokens: AdminTokens
     private let health = JournalHealth()
     private let admin = Mutex<LocalService?>(nil)
@@ -27,6 +28,8 @@ package final class GatewayServer: Sendable {
     private let isStopped = Atomic<Bool>(false)
     /// The controller's last tick is not done yet: one at a time.
     private let isTicking = Atomic<Bool>(false)
+    /// The last look for alerts is not done yet. Apart from the tick above: what it waits for may be what is to be told.
+    private let isWatching = Atomic<Bool>(false)
     private let isFenced = Atomic<Bool>(false)
     /// Reloads one at a time.
     private let reloading = Mutex(false)
@@ -43,6 +46,7 @@ package final class GatewayServer: Sendable {
     ) throws(ServerError) {
         self.settings = settings
         self.onFenced = onFenced
+        alerts = AlertDesk(instance: GatewayServer.instance(settings))
         loader = reload
         clinux_raise_descriptor_limit()
         let identity: IdentitySources
@@ -85,6 +89,9 @@ package final class GatewayServer: Sendable {
         board = FigureBoard(dataPlane: dataPlane, control: control, windowSeconds: settings.plan?.windowSeconds ?? 300)
         pilot = PilotDriver(
             controller: controller, board: board, dataPlane: dataPlane, journal: journal,
+            onJudged: { [alerts] gates in
+                alerts.judged(gates.map { AlertGate(name: $0.name, verdict: $0.verdict, reason: $0.reason) })
+            },
             onAlert: { logLine("nobody is moved by itself: \($0)") })
     }
 
@@ -92,6 +99,17 @@ package final class GatewayServer: Sendable {
         Retention(
             rollbackWindowMilliseconds: (settings.plan?.rollbackWindowSeconds ?? 86_400) * 1000,
             idempotencyMilliseconds: settings.writes.idempotencyRetentionMilliseconds)
+    }
+
+    /// What tells this gateway from others in alerts: the machine and the port of the admin listener, as a scraper would say.
+    private static func instance(_ settings: Settings) -> String {
+        var name = [CChar](repeating: 0, count: 256)
+        // Safe: gethostname writes at most so many bytes, which the array owns.
+        let isNamed = gethostname(&name, name.count) == 0
+        let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        let host = isNamed ? String(decoding: bytes, as: UTF8.self) : "localhost"
+        let port = settings.admin.address.split(separator: ":").last.map { ":\($0)" } ?? ""
+        return host + port
     }
 
     // MARK: Life
@@ -104,6 +122,7 @@ package final class GatewayServer: Sendable {
         let recovered = waitFor { [self] () async -> Result<Void, ServerError> in
             await controller.attach(dataPlane)
             await controller.attach(reverseSync)
+            await controller.attach(onChange: { [alerts] in alerts.changed($0) })
             do throws(JournalError) {
                 if let cluster {
                     dataPlane.shared.coordinator.standing.join(cluster)
@@ -127,6 +146,7 @@ package final class GatewayServer: Sendable {
             let service = LocalService(bodyMaxBytes: 1 << 20) { await api.handle($0) }
             try service.start(address: settings.admin.address)
             admin.withLock { $0 = service }
+            alerts.configure(settings.plan?.alerts)
             startTicking()
             isReady.store(true, ordering: .releasing)
             return (ports, service.port)
@@ -183,16 +203,24 @@ package final class GatewayServer: Sendable {
     private func makeAPI() -> AdminAPI {
         AdminAPI(
             controller: controller, dataPlane: dataPlane, storage: storage, health: health, board: board,
-            tokens: tokens, reverseSync: reverseSync, pilot: pilot,
+            tokens: tokens, reverseSync: reverseSync, pilot: pilot, alerts: alerts,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
     }
 
     private func startTicking() {
+        let watch = AlertWatch(
+            desk: alerts, controller: controller, dataPlane: dataPlane, storage: storage, health: health, board: board)
         startThread(name: "figures") { [self] in
             while !isStopped.load(ordering: .relaxed) {
                 usleep(1_000_000)
                 board.tick()
+                if !isWatching.exchange(true, ordering: .acquiringAndReleasing) {
+                    Task.detached { [self] in
+                        await watch.look()
+                        isWatching.store(false, ordering: .releasing)
+                    }
+                }
                 guard !isTicking.exchange(true, ordering: .acquiringAndReleasing) else { continue }
                 Task.detached { [self] in
                     await controller.tick(now: clinux_wall_milliseconds())
@@ -220,6 +248,7 @@ package final class GatewayServer: Sendable {
         }
         storage.cluster?.leave()
         admin.withLock { $0 }?.stop()
+        alerts.finish(milliseconds: 2_000)
         return isDrained && isKept
     }
 
@@ -246,6 +275,7 @@ package final class GatewayServer: Sendable {
         let identity: IdentitySources
         do throws(IdentityError) { identity = try IdentitySources(fresh.user) } catch { return .invalid([error.text]) }
         let outcome = await controller.reload(fresh, identity, origin)
+        alerts.configure(fresh.plan?.alerts)
         journal.writer.setRetention(GatewayServer.retention(fresh))
         if fresh.plan?.windowSeconds != old.plan?.windowSeconds {
             board.restart(windowSeconds: fresh.plan?.windowSeconds ?? 300)

@@ -79,6 +79,8 @@ package actor RolloutController {
     private(set) var reverseSync: ReverseSync?
     /// Whether legacy has caught up since the last rollback.
     var catchUp = LegacyCatchUp()
+    /// Hears of every change that this gateway has carried out. Must not block.
+    private var onChange: (@Sendable (RolloutChange) -> Void)?
 
     /// A state of the rollout with its pins: all that decides who is where.
     struct Decided: Equatable {
@@ -123,6 +125,16 @@ package actor RolloutController {
 
     /// What is called when legacy is written again.
     package func attach(_ reverseSync: ReverseSync) { self.reverseSync = reverseSync }
+
+    /// Who hears of every change that this gateway carries out.
+    func attach(onChange: @escaping @Sendable (RolloutChange) -> Void) { self.onChange = onChange }
+
+    private func tell(_ event: RolloutEvent, _ action: String, from before: RolloutState, to next: RolloutState) {
+        onChange?(
+            RolloutChange(
+                atMilliseconds: event.atMilliseconds, action: action, actor: event.actor, reason: event.reason,
+                before: before, after: next))
+    }
 
     /// What every loop decides by.
     package var snapshot: Snapshot { snapshot(announcing: []) }
@@ -218,6 +230,7 @@ package actor RolloutController {
             warnings.append("in force, but not durable yet: \(error.message)")
             if error != Self.slowStore { keepTrying(step, event) }
         }
+        tell(event, command.action, from: before, to: next)
         warnings += await bringIntoForce(next)
         warnings += await legacyWarnings(from: before, to: next)
         return .done(
@@ -284,6 +297,7 @@ package actor RolloutController {
                 Task { await adoptShared() }
             }
         }
+        if next != before { tell(event, "reload", from: before, to: next) }
         return .done(
             before: rolloutJSON(before), after: rolloutJSON(next), warnings: warnings, generation: next.generation)
     }

@@ -14,7 +14,7 @@ package struct Plan: Sendable, Equatable {
     package var keepSeconds: Int64 = 90 * 86_400
     /// How much of the journal stays replayable towards legacy.
     package var rollbackWindowSeconds: Int64 = 86_400
-    package var webhook: String?
+    package var alerts = PlanAlerts()
 
     /// One false alarm in a thousand windows of a backend that is exactly at its limit.
     package static let standardConfidence = 0.999

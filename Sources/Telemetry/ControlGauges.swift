@@ -38,6 +38,8 @@ package struct ControlGauges: Sendable {
     package var windowSeconds: Double = 0
     /// How the gateway stands with the others of a shared store.
     package var cluster = ClusterGauges()
+    /// Alerts that the gateway posts itself.
+    package var alerts = AlertGauges()
     /// The process itself.
     package var process = ProcessFigures()
     /// Event loops.

@@ -14,6 +14,7 @@ package func renderMetrics(_ snapshot: MetricsSnapshot, figures: FourFigures, ga
     text.journal(snapshot, gauges)
     text.rollout(snapshot, gauges)
     text.cluster(gauges.cluster)
+    text.alerts(gauges.alerts)
     text.connections(snapshot, gauges)
     text.process(gauges)
     return text.bytes

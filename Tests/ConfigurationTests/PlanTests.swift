@@ -167,16 +167,4 @@ import Testing
             outcome.messages.count == 1 && outcome.messages[0].hasPrefix("etc/plans/p.yaml:4: \(message)"),
             "\(outcome.messages)")
     }
-
-    @Test func whatIsNotActedUponIsWarnedAbout() {
-        let outcome = load(
-            plan: stages + "gates: {conflict_rate: 1%}\npromote: automatic\n"
-                + "alerts: {webhook: \"https://chat.example/hook/s3cret\"}\n")
-        #expect(
-            outcome.warnings == [
-                "etc/plans/p.yaml:6: alerts.webhook: alerts are not acted upon in this version: nothing is sent"
-            ])
-        #expect(outcome.settings?.plan?.promote == .automatic)
-        #expect(outcome.settings?.plan?.webhook == "https://chat.example/hook/s3cret")
-    }
 }

@@ -23,9 +23,41 @@ struct ControlCommandTests {
     @Test func aDryRunSaysThatNothingChanged() {
         let played = PlayedSurroundings(answers: [answer(changed)])
         #expect(played.run("rollback", "--dry-run", "--if-generation", "3") == 0)
-        #expect(played.output.contains("(dry run: nothing was changed)"))
+        #expect(played.output.hasSuffix("warning: gate write_p95 is warming_up\ndry run: nothing was changed\n"))
         #expect(played.sentBody == #"{"dry_run":true}"#)
         #expect(played.requests[0].headers.contains { $0 == (name: "If-Match", value: "\"3\"") })
+    }
+
+    @Test(arguments: [
+        ["pause"], ["resume"], ["set-percent", "5"], ["stop-legacy"], ["resume-legacy"], ["promote"],
+        ["rollback", "--to", "early"],
+    ])
+    func everyStepCanBeTriedFirst(_ arguments: [String]) {
+        let played = PlayedSurroundings(answers: [answer(changed)])
+        #expect(played.run(arguments: arguments + ["--dry-run", "--reason", "why not"]) == 0)
+        #expect(played.sentBody?.contains(#""dry_run":true,"reason":"why not"}"#) == true)
+        #expect(played.output.hasPrefix("percent 1 → 10, stage canary → early\n"))
+        #expect(played.output.hasSuffix("dry run: nothing was changed\n"))
+    }
+
+    @Test func aPinCanBeTriedFirst() {
+        let body = #"{"before":{"pin":"new"},"after":{"pin":null},"warnings":[]}"#
+        let played = PlayedSurroundings(answers: [answer(body), answer(body)])
+        #expect(played.run("unpin", "42", "--dry-run") == 0)
+        #expect(played.sentBody == #"{"dry_run":true}"#, "also where a body is unusual")
+        #expect(played.output == "user 42: pin new → none\ndry run: nothing was changed\n")
+        #expect(played.run("pin", "42", "new", "--dry-run") == 0)
+        #expect(played.sentBody == #"{"side":"new","dry_run":true}"#)
+    }
+
+    @Test func theReasonIsPrintedAsItWasRecorded() {
+        let body = """
+            {"before":{"percent":1,"state_reason":null},"after":{"percent":0,"state_reason":"by admin: x"},
+             "warnings":["w"],"reason":"support\\u001b calls"}
+            """
+        let played = PlayedSurroundings(answers: [answer(body)])
+        #expect(played.run("promote") == 0)
+        #expect(played.output == "percent 1 → 0\nreason: support\\u{1b} calls\nwarning: w\n")
     }
 
     @Test func nothingChangedIsSaidAsWell() {
@@ -81,9 +113,27 @@ struct ControlCommandTests {
         let played = PlayedSurroundings(answers: [answer(problem, status: 409)])
         #expect(played.run("promote") == 1)
         #expect(played.errors == "cutover promote: refused: fallback_rate is 20 %, over 0.5 %\n")
+        #expect(played.output == "", "nothing that could be taken for a result")
         let machine = PlayedSurroundings(answers: [answer(problem, status: 409)])
         #expect(machine.run("promote", "--json") == 1)
         #expect(machine.output == problem + "\n")
+    }
+
+    @Test(arguments: [
+        (["promote"], "gate write_p95 fails", "--force goes on all the same, `cutover rollback` goes back"),
+        (["promote", "--force"], "gate write_p95 fails", "refused: gate write_p95 fails\n"),
+        (["promote"], "the way back is behind: a leg", "mend that first; `cutover status` shows legacy"),
+        (["promote"], "there is no plan to promote along", "`cutover set-percent N` does"),
+        (["promote"], "stage full is the last one of the plan", "the last one of the plan\n"),
+        (["promote", "--dry-run"], "gate write_p95 fails", "goes back (dry run: nothing was changed)\n"),
+        (["resume"], "the rollout is rolled back: promote it to start again", "`cutover promote` does"),
+        (["journal", "replay", "7"], "change 7 has no parked leg", "`cutover journal --parked` lists"),
+        (["resume-legacy"], "legacy lacks 5,000 changes", "`cutover reverse-sync` brings it there"),
+    ])
+    func aRefusalSaysWhatHelps(_ arguments: [String], _ reason: String, _ help: String) {
+        let played = PlayedSurroundings(answers: [answer(#"{"status":409,"reasons":["\#(reason)"]}"#, status: 409)])
+        #expect(played.run(arguments: arguments) == 1)
+        #expect(played.errors.contains("refused: \(reason)") && played.errors.contains(help), "\(played.errors)")
     }
 
     @Test func anOldGenerationIsExplained() {

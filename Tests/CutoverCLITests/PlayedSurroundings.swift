@@ -18,16 +18,18 @@ final class PlayedSurroundings: Sendable {
     let isTerminal: Bool
     let hasColour: Bool
     let outputWorks: Bool
+    let rows: Int?
 
     init(
         environment: [String: String] = [:], files: [String: String] = [:], isTerminal: Bool = false,
-        hasColour: Bool = false, outputWorks: Bool = true, pauses: Int = 0,
+        hasColour: Bool = false, rows: Int? = nil, outputWorks: Bool = true, pauses: Int = 0,
         answers: [Result<HTTPAnswer, HTTPFailure>] = []
     ) {
         self.environment = environment
         self.files = files
         self.isTerminal = isTerminal
         self.hasColour = hasColour
+        self.rows = rows
         self.outputWorks = outputWorks
         record.withLock {
             $0.pausesLeft = pauses
@@ -42,9 +44,11 @@ final class PlayedSurroundings: Sendable {
     var sentBody: String? { requests.last?.body.map { String(decoding: $0, as: UTF8.self) } }
 
     /// Runs `cutover` with these arguments, and returns its exit status.
-    func run(_ arguments: String...) -> Int32 {
+    func run(_ arguments: String...) -> Int32 { run(arguments: arguments) }
+
+    func run(arguments: [String]) -> Int32 {
         let console = Console(
-            hasColour: hasColour, isTerminal: isTerminal,
+            hasColour: hasColour, isTerminal: isTerminal, rows: { [rows] in rows },
             output: { [self] bytes in
                 record.withLock { $0.output += String(decoding: bytes, as: UTF8.self) }
                 return outputWorks

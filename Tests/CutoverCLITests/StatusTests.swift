@@ -25,7 +25,8 @@ struct StatusTests {
                 stage    canary of plan my-migration, since 12:30 UTC (2 h)
                 percent  █░░░░░░░░░░░░░░░░░░░ 1 % of users on new
                 writes   to both backends
-                shadow   100 % of users: 12,345 compared, 12,340 matched, 5 mismatched, 0 transient, 0 dropped
+                shadow   100 % of users: 12,345 compared, 5 mismatched
+                journal  1 parked leg waits for you: cutover journal --parked
 
                 metric            value    gate  samples  verdict
                 read error rate  0.02 %   0.5 %    1,234  pass
@@ -36,8 +37,6 @@ struct StatusTests {
                 backend  health  writes pending  oldest
                 legacy   up                   0       –
                 new      down                 3   1.4 s
-
-                1 parked leg waits for you: cutover journal --parked
 
                 """)
     }
@@ -98,7 +97,7 @@ struct StatusTests {
         #expect(played.run("status", "--watch") == 0)
         // The third answer does not come: the last state stays, with the reason under it.
         #expect(played.requests.count == 3)
-        #expect(played.output.components(of: "\u{1B}[18A") == 2)
+        #expect(played.output.components(of: "\u{1B}[17A") == 2)
         #expect(played.output.contains("15:00:00 UTC: no gateway answers"))
     }
 

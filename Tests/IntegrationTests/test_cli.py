@@ -123,6 +123,36 @@ def test_commands_that_move_traffic_print_before_and_after(planned):
     assert planned.status()["rollout"]["stage"] == "half"
 
 
+@pytest.mark.parametrize("arguments", [
+    ["promote"], ["rollback"], ["set-percent", "12.5"], ["pause"], ["pin", "ann", "new"]])
+def test_every_step_can_be_tried_first(planned, arguments):
+    before = planned.status()["rollout"]
+    text = planned.command(*arguments, "--dry-run", "--reason", "to see").stdout
+    assert text.splitlines()[-1] == "dry run: nothing was changed"
+    assert "→" in text or "unchanged" in text
+    after = planned.status()["rollout"]
+    assert {key: after[key] for key in before} == before
+    assert len(planned.read("events")["items"]) == 1, "what was only tried is no event"
+
+
+def test_the_reason_of_a_step_is_printed_and_kept(planned):
+    text = planned.command("promote", "--reason", "canary quiet since noon").stdout
+    assert text.startswith("percent 0 → 50, stage start → half") and "\nreason: canary quiet since noon\n" in text
+    assert planned.read("events")["items"][0]["reason"] == "canary quiet since noon"
+    assert "canary quiet since noon" in planned.command("events").stdout
+
+
+def test_a_refusal_says_what_helps(planned):
+    planned.command("promote")
+    done = planned.command("promote", check=False)
+    assert done.returncode == 1 and "stage half is the last one of the plan" in done.stderr
+    done = planned.command("journal", "replay", "7", check=False)
+    assert done.returncode == 1 and "`cutover journal --parked` lists what can be sent again" in done.stderr
+    done = cutover("pause", "--admin", planned.admin_url, check=False, CUTOVER_TOKEN="wrong")
+    assert done.returncode == 1 and "the token from CUTOVER_TOKEN does not do" in done.stderr
+    assert "--token-file" in done.stderr and "wrong" not in done.stderr
+
+
 def test_a_refused_command_ends_with_1(planned):
     done = planned.command("promote", "--to", "nowhere", check=False)
     assert done.returncode == 1 and "nowhere" in done.stderr

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -135,6 +136,11 @@ void clinux_play_clock(uint64_t monotonic_nanoseconds, int64_t wall_milliseconds
 uint64_t clinux_played_monotonic_nanoseconds(void);
 int64_t clinux_played_wall_milliseconds(void);
 
+// Lines of a terminal; 0 where the descriptor is none or does not know. ioctl is variadic, which Swift cannot call.
+static inline int clinux_terminal_rows(int fd) {
+    struct winsize size;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
 static inline int clinux_errno(void) { return errno; }
 static inline int clinux_own_usage(struct rusage *usage) { return getrusage(RUSAGE_SELF, usage); }
 static inline uint64_t clinux_descriptor_limit(void) {

@@ -1,5 +1,3 @@
-internal import Rollout
-
 /// What the configuration can say and this version cannot do. A key that is accepted and does nothing would be a lie;
 /// whoever builds a feature deletes its lines here.
 enum UnsupportedFeatures {
@@ -15,14 +13,5 @@ enum UnsupportedFeatures {
             if backend.tls != nil { refused.append(("backends.\(name).tls", "TLS towards a backend")) }
         }
         return refused
-    }
-
-    /// Keys of the plan that are accepted, shown, and not acted upon.
-    static func idle(_ plan: Plan) -> [(keyPath: String, what: String)] {
-        var idle: [(keyPath: String, what: String)] = []
-        if plan.webhook != nil {
-            idle.append(("alerts.webhook", "alerts are not acted upon in this version: nothing is sent"))
-        }
-        return idle
     }
 }

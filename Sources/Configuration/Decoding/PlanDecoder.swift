@@ -20,7 +20,7 @@ struct PlanDecoder {
         top.set(&plan.promote, "promote", Value.word(PromotionMode.self))
         top.set(&plan.keepSeconds, "keep", Value.seconds(from: 0))
         top.set(&plan.rollbackWindowSeconds, "rollback_window", Value.seconds(from: 0))
-        plan.webhook = top.section("alerts", Schema.alerts)?.value("webhook", Value.webhookURL)
+        plan.alerts = alerts(top)
         return plan
     }
 

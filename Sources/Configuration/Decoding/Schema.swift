@@ -68,7 +68,7 @@ enum Schema {
     static let gates = Section(
         path: "gates",
         keys: ["read_error_rate", "write_p95", "conflict_rate", "fallback_rate", "mismatch_rate", "journal_lag"])
-    static let alerts = Section(path: "alerts", keys: ["webhook"])
+    static let alerts = Section(path: "alerts", keys: ["webhook", "webhook_file", "format", "lag"])
 
     /// A gate that judges new by itself and against legacy.
     static func limits(_ gate: String) -> Section { Section(path: "gates.\(gate)", keys: ["max", "over_legacy"]) }

@@ -50,13 +50,15 @@ extension Value {
         return (scheme, text[text.index(colon, offsetBy: 3)...])
     }
 
-    /// A URL that alerts are posted to: http or https, with a host; path and query are free.
+    /// A URL that alerts are posted to: http or https, with a host; path, query and user info are free.
     static func webhookURL(_ text: String) throws(ValueProblem) -> String {
         let accepted = "http://host/path or https://host/path"
         for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
             let rest = text.dropFirst(scheme.utf8.count)
             let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-            guard text.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value < 0x7F }), hostPort(authority) != nil
+            // `user:password@` is Basic authentication at the receiver.
+            let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+            guard text.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value < 0x7F }), hostPort(host) != nil
             else {
                 break
             }

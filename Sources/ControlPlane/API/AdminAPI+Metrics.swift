@@ -48,6 +48,7 @@ extension AdminAPI {
                 watched: UInt64(state.watched),
                 lastContactSeconds: Double(state.lastContactMilliseconds) / 1000)
         }
+        gauges.alerts = alerts.gauges
         gauges.process = readProcessFigures()
         gauges.workers = UInt64(dataPlane.metrics.count)
         gauges.version = productVersion

@@ -55,6 +55,7 @@ extension AdminAPI {
                     ])
                 ),
                 ("store", storeJSON()),
+                ("alerts", alerts.json),
                 (
                     "backends",
                     .object(

@@ -24,6 +24,7 @@ final class AdminAPI: Sendable {
     let tokens: AdminTokens
     let reverseSync: ReverseSync
     let pilot: PilotDriver
+    let alerts: AlertDesk
     let wayBack: WayBack
     private let page = AdminPage()
     /// Validates and takes over the configuration file anew.
@@ -33,7 +34,7 @@ final class AdminAPI: Sendable {
     init(
         controller: RolloutController, dataPlane: DataPlane, storage: Storage, health: JournalHealth,
         board: FigureBoard, tokens: AdminTokens, reverseSync: ReverseSync, pilot: PilotDriver,
-        wayBack: WayBack = .real,
+        alerts: AlertDesk = AlertDesk(instance: ""), wayBack: WayBack = .real,
         reload: @escaping @Sendable (ChangeOrigin) async -> ReloadOutcome, isReady: @escaping @Sendable () -> Bool
     ) {
         self.controller = controller
@@ -44,6 +45,7 @@ final class AdminAPI: Sendable {
         self.tokens = tokens
         self.reverseSync = reverseSync
         self.pilot = pilot
+        self.alerts = alerts
         self.wayBack = wayBack
         self.reload = reload
         self.isReady = isReady

@@ -17,6 +17,8 @@ actor PilotDriver {
     private let wayBack: WayBack
     /// Seconds under load since an instant (milliseconds since 1970), as the stored history knows it.
     private let loadSeconds: @Sendable (Int64) async -> Int64
+    /// Told of what the gates say, once a second and before anything is done about it.
+    private let onJudged: @Sendable ([GateFinding]) -> Void
     /// Told of a breach that nothing was done about by itself.
     private let onAlert: @Sendable (String) -> Void
     private var pilot: RolloutPilot?
@@ -27,11 +29,13 @@ actor PilotDriver {
 
     /// - Parameters:
     ///   - loadSeconds: how long the stage was under load before this start.
+    ///   - onJudged: any thread; must not block.
     ///   - onAlert: any thread; must not block.
     init(
         controller: RolloutController, board: FigureBoard, dataPlane: DataPlane, journal: ThreadedJournal,
         wayBack: WayBack = .real,
         loadSeconds: @escaping @Sendable (Int64) async -> Int64 = { _ in 0 },
+        onJudged: @escaping @Sendable ([GateFinding]) -> Void = { _ in },
         onAlert: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.controller = controller
@@ -40,6 +44,7 @@ actor PilotDriver {
         self.journal = journal
         self.wayBack = wayBack
         self.loadSeconds = loadSeconds
+        self.onJudged = onJudged
         self.onAlert = onAlert
     }
 
@@ -51,6 +56,7 @@ actor PilotDriver {
         await follow(state, plan: settings.plan)
         guard var pilot else { return }
         let gates = judge(state, plan: settings.plan).filter(\.isGate)
+        onJudged(gates)
         let action = pilot.tick(state, gates: gates, hasTraffic: noticeTraffic(), now: now)
         self.pilot = pilot
         switch action {

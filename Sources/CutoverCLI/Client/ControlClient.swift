@@ -9,6 +9,7 @@ struct ControlClient: Sendable {
     private let authorityFile: String?
     private let timeoutMilliseconds: Int
     private let generation: Int?
+    private let command: RefusedCommand
     private let exchange: @Sendable (HTTPRequest) throws(HTTPFailure) -> HTTPAnswer
 
     /// The flags of every command that asks a gateway.
@@ -32,6 +33,8 @@ struct ControlClient: Sendable {
         generation = try invocation.integer("if-generation", in: 0...Int.max)
         token = try TokenSearch.find(invocation, for: address)
         authorityFile = invocation.value("ca-file")
+        command = RefusedCommand(
+            name: invocation.command.name, isForced: invocation.isSet("force"), isDryRun: invocation.isSet("dry-run"))
         exchange = invocation.surroundings.exchange
     }
 
@@ -88,7 +91,8 @@ struct ControlClient: Sendable {
                 "\(address.url) answered \(answer.status), but not as Cutover's admin API does; check --admin")
         }
         let json = String(decoding: answer.body, as: UTF8.self)
-        return CommandFailure(problem.sentence(status: answer.status, token: token, generation: generation), json: json)
+        return CommandFailure(
+            problem.sentence(status: answer.status, token: token, generation: generation, command: command), json: json)
     }
 }
 

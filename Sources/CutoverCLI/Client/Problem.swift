@@ -16,7 +16,8 @@ struct Problem: Decodable {
     }
 
     /// What went wrong and what to do, in one sentence.
-    func sentence(status: Int, token: TokenSearch, generation: Int?) -> String {
+    /// - Parameter command: what was refused: each knows another way on.
+    func sentence(status: Int, token: TokenSearch, generation: Int?, command: RefusedCommand) -> String {
         let said = printable(detail ?? title ?? "the gateway answered \(status)")
         switch status {
         case 401:
@@ -25,7 +26,8 @@ struct Problem: Decodable {
             return "\(said); " + tokenAdvice(token) + " (a viewer token may only read)"
         case 409:
             let listed = (reasons ?? []).map(\.phrase).joined(separator: "; ")
-            return "refused: " + (listed.isEmpty ? said : printable(listed))
+            let why = listed.isEmpty ? said : printable(listed)
+            return "refused: " + why + command.advice(on: why)
         case 412:
             let expected = generation.map { "the rollout is no longer at generation \($0)" } ?? said
             return "\(expected); look at `cutover status` and decide again"
@@ -40,6 +42,31 @@ struct Problem: Decodable {
             "the token from \(token.source) does not do; give an admin token with --token-file or CUTOVER_TOKEN"
         case .missing(let why): "no token was found (\(why)); give one with --token-file or CUTOVER_TOKEN"
         }
+    }
+}
+
+/// A command that the gateway has refused, and what its operator may do instead.
+struct RefusedCommand: Sendable {
+    var name: String
+    var isForced = false
+    var isDryRun = false
+
+    /// What helps, as the rest of a sentence; empty where the reason says it already.
+    func advice(on reasons: String) -> String {
+        let help: String? =
+            switch name {
+            case "promote" where isForced: nil
+            case "promote" where reasons.contains("the way back"):
+                "mend that first; `cutover status` shows legacy, --force goes on all the same"
+            case "promote" where reasons.contains("gate "):
+                "`cutover status` shows the figures, --force goes on all the same, `cutover rollback` goes back"
+            case "promote" where reasons.contains("there is no plan"): "`cutover set-percent N` does"
+            case "journal replay": "`cutover journal --parked` lists what can be sent again"
+            case "resume" where reasons.contains("promote"): "`cutover promote` does"
+            case "resume-legacy" where !isForced: "`cutover reverse-sync` brings it there"
+            default: nil
+            }
+        return (help.map { "; \($0)" } ?? "") + (isDryRun ? " (dry run: nothing was changed)" : "")
     }
 }
 

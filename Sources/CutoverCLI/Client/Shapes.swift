@@ -43,9 +43,22 @@ struct StatusReport: Decodable {
     }
     var rollout: RolloutReport?
     var metrics: [String: MetricReport]?
+    /// Every gate of the plan, in its order.
+    var gates: [GateReport]?
+    var next: NextReport?
     var shadow: Shadow?
     var journal: Journal?
     var backends: [String: Backend]?
+    var alerts: AlertsReport?
+    /// The span that the figures are taken over, and how much of it has been seen since the start.
+    var windowSeconds: Double?
+    var coveredSeconds: Double?
+
+    private enum CodingKeys: String, CodingKey {
+        case rollout, metrics, gates, next, shadow, journal, backends, alerts
+        case windowSeconds = "window_seconds"
+        case coveredSeconds = "covered_seconds"
+    }
 }
 
 /// Where the rollout is.
@@ -61,46 +74,17 @@ struct RolloutReport: Decodable {
     var legacyWrites: Bool?
     var legacyUnwrittenSince: String?
     var keepEndsAt: String?
+    /// Why it is rolled back or paused.
+    var stateReason: String?
 
     private enum CodingKeys: String, CodingKey {
         case plan, stage, percent, state, since, generation
+        case stateReason = "state_reason"
         case legacyWrites = "legacy_writes"
         case legacyUnwrittenSince = "legacy_unwritten_since"
         case keepEndsAt = "keep_ends_at"
         case shadowPercent = "shadow_percent"
         case dualWrite = "dual_write"
-    }
-}
-
-/// One of the figures that an operator decides by.
-struct MetricReport: Decodable {
-    var value: Double?
-    var samples: Int?
-    var threshold: Double?
-    var verdict: String?
-    /// The same figure for each backend alone.
-    var byBackend: [String: MetricReport]?
-
-    private enum CodingKeys: String, CodingKey {
-        case value, samples, threshold, verdict
-        case byBackend = "by_backend"
-    }
-
-    init(from decoder: any Decoder) throws {
-        // In `by_backend` a figure may be a bare number, or null without samples.
-        if let single = try? decoder.singleValueContainer() {
-            if single.decodeNil() { return }
-            if let number = try? single.decode(Double.self) {
-                value = number
-                return
-            }
-        }
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        value = try members.decodeIfPresent(Double.self, forKey: .value)
-        samples = try members.decodeIfPresent(Int.self, forKey: .samples)
-        threshold = try members.decodeIfPresent(Double.self, forKey: .threshold)
-        verdict = try members.decodeIfPresent(String.self, forKey: .verdict)
-        byBackend = try members.decodeIfPresent([String: MetricReport].self, forKey: .byBackend)
     }
 }
 
@@ -153,6 +137,7 @@ struct ChangeReport: Decodable {
     var after: JSONValue?
     var warnings: [JSONValue]?
     var generation: Int?
+    var reason: String?
 }
 
 /// What `POST journal/replay` answers.

@@ -14,6 +14,7 @@ private let stopLegacyCommand = Command(
     example: """
         $ cutover stop-legacy --reason "nobody reads it any more"
         legacy writes yes → no
+        reason: nobody reads it any more
         """,
     run: { invocation in try change(invocation, "POST", "rollout/stop-legacy", []) })
 

@@ -14,6 +14,7 @@ let rollbackCommand = Command(
     example: """
         $ cutover rollback --reason "support sees missing notes"
         percent 10 → 0, stage early → dual-write, state running → rolled_back, shadow percent 100 → 0
+        reason: support sees missing notes
         3 legs to legacy outstanding
         legacy is caught up at 14:02:05 (3 legs)
         """,

@@ -20,6 +20,7 @@ private let promoteCommand = Command(
     example: """
         $ cutover promote --reason "canary quiet since noon"
         percent 1 → 10, stage canary → early
+        reason: canary quiet since noon
         warning: the hold of stage canary would have lasted 1 h 12 min more
         """,
     run: { invocation in
@@ -35,16 +36,17 @@ private let pauseCommand = Command(
         Your own commands are taken as ever, and gates are shown as ever. In this version they do not act and nothing \
         moves by itself, so a pause is a note to the others.
         """,
-    flags: ControlClient.changeFlags + ControlClient.flags,
+    flags: [dryRunFlag] + ControlClient.changeFlags + ControlClient.flags,
     example: """
         $ cutover pause --reason "release freeze"
         state running → paused
+        reason: release freeze
         """,
     run: { invocation in try change(invocation, "POST", "rollout/pause", []) })
 
 private let resumeCommand = Command(
     "resume", "Let a paused rollout go on",
-    flags: ControlClient.changeFlags + ControlClient.flags,
+    flags: [dryRunFlag] + ControlClient.changeFlags + ControlClient.flags,
     example: """
         $ cutover resume
         state paused → running
@@ -69,10 +71,11 @@ private let setPercentCommand = Command(
 
 private let pinCommand = Command(
     "pin", "Keep one user on one backend, whatever the percent", operands: .exactly(["USER", "legacy|new"]),
-    flags: ControlClient.changeFlags + ControlClient.flags,
+    flags: [dryRunFlag] + ControlClient.changeFlags + ControlClient.flags,
     example: """
         $ cutover pin 42 new --reason "first tester"
         user 42: pin none → new
+        reason: first tester
         """,
     run: { invocation in
         let side = invocation.operands[1]
@@ -87,7 +90,7 @@ private let pinCommand = Command(
 
 private let unpinCommand = Command(
     "unpin", "Let the percent decide about a user again", operands: .exactly(["USER"]),
-    flags: ControlClient.changeFlags + ControlClient.flags,
+    flags: [dryRunFlag] + ControlClient.changeFlags + ControlClient.flags,
     example: """
         $ cutover unpin 42
         user 42: pin new → none

@@ -32,13 +32,18 @@ private let statusExample = """
     stage    canary of plan my-migration, since 09:12 UTC (2 h)
     percent  █░░░░░░░░░░░░░░░░░░░ 1 % of users on new
     writes   to both backends
-    shadow   100 % of users: 12,345 compared, 12,343 matched, 0 mismatched, 2 transient, 0 dropped
+    shadow   100 % of users: 12,345 compared, 0 mismatched, 2 transient
+    next     early (10 %), by `cutover promote`; held 1 h of 2 h
+             waits: gate write_p95 has seen 110 writes of new, 200 are needed
 
-    metric            value  legacy     new    gate  samples  verdict
-    read error rate  0.02 %     0 %  0.02 %   0.5 %    1,234  pass
-    write p95         38 ms   42 ms   38 ms  300 ms      310  pass
-    conflict rate       0 %       –       –     1 %   31,040  pass
-    fallback rate       0 %       –       –   0.5 %    1,544  pass
+    metric            value  legacy     new           gate  samples  verdict
+    read error rate  0.02 %     0 %  0.02 %  0.5 %, +0.2 %    1,234  pass
+    client errors       0 %       –       –              –  120,433  –
+    write p95         38 ms   42 ms   38 ms   300 ms, 1.5×      110  insufficient
+    conflict rate       0 %       –       –            1 %   31,040  pass
+    fallback rate       0 %       –       –          0.5 %    1,544  pass
+    mismatch rate       0 %       –       –          0.1 %   12,345  pass
+    journal lag           0       –       –           30 s        –  pass
 
     backend  health  writes pending  oldest
     legacy   up                   0       –

@@ -6,7 +6,7 @@ enum ChangeText {
     private static let order = ["percent", "stage", "state", "pin", "side", "shadow_percent", "dual_write"]
     /// These differ after every change and tell nobody anything.
     private static let silent: Set<String> = [
-        "generation", "since", "plan", "at", "legacy_unwritten_since", "keep_ends_at",
+        "generation", "since", "plan", "at", "legacy_unwritten_since", "keep_ends_at", "state_reason",
     ]
 
     /// nil when nothing changed that is worth a word.
@@ -54,12 +54,14 @@ func changeLines(_ report: ChangeReport, isDryRun: Bool, subject: String? = nil)
     let prefix = subject.map { "\($0): " } ?? ""
     var lines: [String] = []
     if let change = ChangeText.describe(before: report.before, after: report.after) {
-        lines.append(prefix + change + (isDryRun ? "  (dry run: nothing was changed)" : ""))
+        lines.append(prefix + change)
     } else if report.after != nil {
         lines.append(prefix + "unchanged: \(ChangeText.state(report.after))")
     } else {
         lines.append(prefix + "done")
     }
+    if let reason = report.reason, !reason.isEmpty { lines.append("reason: \(printable(reason))") }
     lines += (report.warnings ?? []).map { "warning: \(printable($0.phrase))" }
+    if isDryRun { lines.append("dry run: nothing was changed") }
     return lines
 }

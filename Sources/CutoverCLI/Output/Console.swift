@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Synchronization
 
@@ -7,14 +8,17 @@ final class Console: Sendable {
     let hasColour: Bool
     /// Whether standard output is a terminal, on which a text may be redrawn in place.
     let isTerminal: Bool
+    /// Lines of the terminal, as it is now; nil where standard output is none.
+    let rows: @Sendable () -> Int?
     private let output: @Sendable ([UInt8]) -> Bool
     private let errors: @Sendable ([UInt8]) -> Bool
     private let failed = Atomic<Bool>(false)
 
     init(
-        hasColour: Bool, isTerminal: Bool, output: @escaping @Sendable ([UInt8]) -> Bool,
-        errors: @escaping @Sendable ([UInt8]) -> Bool
+        hasColour: Bool, isTerminal: Bool, rows: @escaping @Sendable () -> Int? = { nil },
+        output: @escaping @Sendable ([UInt8]) -> Bool, errors: @escaping @Sendable ([UInt8]) -> Bool
     ) {
+        self.rows = rows
         self.hasColour = hasColour
         self.isTerminal = isTerminal
         self.output = output
@@ -25,6 +29,10 @@ final class Console: Sendable {
         let isTerminal = isatty(STDOUT_FILENO) == 1
         return Console(
             hasColour: isTerminal && !noColour, isTerminal: isTerminal,
+            rows: {
+                let rows = clinux_terminal_rows(STDOUT_FILENO)
+                return rows > 0 ? Int(rows) : nil
+            },
             output: { writeAll(STDOUT_FILENO, $0) }, errors: { writeAll(STDERR_FILENO, $0) })
     }
 

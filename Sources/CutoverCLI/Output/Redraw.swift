@@ -10,7 +10,7 @@ struct Redraw {
             console.print(text)
             return
         }
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = fitting(text.split(separator: "\n", omittingEmptySubsequences: false))
         var frame = ""
         if shownLines > 0 { frame += "\u{1B}[\(shownLines)A" }
         // Lines do not wrap while the frame is drawn, else a narrow terminal would need more lines than were counted. Each is
@@ -20,5 +20,12 @@ struct Redraw {
         frame += "\u{1B}[J\u{1B}[?7h"
         console.write(frame)
         shownLines = lines.count
+    }
+
+    /// A frame that is higher than the terminal could not be drawn over: its end is left out. One line stays for the cursor.
+    private func fitting(_ lines: [Substring]) -> [Substring] {
+        guard let rows = console.rows(), rows > 2, lines.count > rows - 1 else { return lines }
+        let left = lines.count - (rows - 2)
+        return lines.prefix(rows - 2) + ["… and \(left) lines more: cutover status"]
     }
 }

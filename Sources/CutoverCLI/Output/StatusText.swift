@@ -1,6 +1,7 @@
 import ControlPlane
 
-/// The dashboard that `cutover status` prints, made of a report and nothing else.
+/// The dashboard that `cutover status` prints, made of a report and nothing else. What a person decides by comes first: 24 lines of
+/// 80 columns hold it.
 struct StatusText {
     let report: StatusReport
     /// Where the report came from.
@@ -8,16 +9,15 @@ struct StatusText {
     let now: Int64
     let console: Console
 
+    /// The longest line of sentences.
+    private static let width = 80
+    private static let labelWidth = 9
+
     var lines: [String] {
         var lines = [heading, ""]
-        lines += rolloutLines
-        lines += [""] + metricLines
+        lines += rolloutLines + nextLines + attentionLines
+        lines += [""] + FigureTable(report: report, console: console).lines
         lines += [""] + backendLines
-        if let parked = report.journal?.parked, parked > 0 {
-            let text =
-                "\(grouped(parked)) parked \(parked == 1 ? "leg waits" : "legs wait") for you: cutover journal --parked"
-            lines += ["", console.coloured(text, .red)]
-        }
         return lines
     }
 
@@ -35,6 +35,8 @@ struct StatusText {
             + generation
     }
 
+    // MARK: Where the rollout is
+
     private var rolloutLines: [String] {
         let rollout = report.rollout
         let percent = rollout?.percent ?? 0
@@ -45,8 +47,8 @@ struct StatusText {
             stage += ", since \(since.shown(now: now))"
             if now > since.seconds { stage += " (\(durationText(Double(now - since.seconds))))" }
         }
-        return [
-            label("stage") + stage,
+        let why = rollout?.stateReason.map { sentence("why", $0, .red) } ?? []
+        return [label("stage") + stage] + why + [
             label("percent") + bar(percent) + " \(percentText(percent)) % of users on new",
             label("writes") + writesText,
             label("shadow") + shadowText,
@@ -83,12 +85,73 @@ struct StatusText {
         guard let shadow = report.shadow else { return share }
         let mismatched = shadow.mismatched ?? 0
         let difference = "\(grouped(mismatched)) mismatched"
-        return share + ": \(grouped(shadow.compared ?? 0)) compared, \(grouped(shadow.matched ?? 0)) matched, "
+        // What is rare is said when it happens.
+        let rare = [("transient", shadow.transient ?? 0), ("dropped", shadow.dropped ?? 0)].filter { $0.1 > 0 }
+        return share + ": \(grouped(shadow.compared ?? 0)) compared, "
             + (mismatched > 0 ? console.coloured(difference, .red) : difference)
-            + ", \(grouped(shadow.transient ?? 0)) transient, \(grouped(shadow.dropped ?? 0)) dropped"
+            + rare.map { ", \(grouped($0.1)) \($0.0)" }.joined()
     }
 
-    private func label(_ name: String) -> String { console.coloured(padded(name, to: 9), .dim) }
+    // MARK: What comes next
+
+    private var nextLines: [String] {
+        guard let next = report.next, let stage = next.stage else { return [] }
+        var text = printable(stage) + (next.percent.map { " (\(percentText($0)) %)" } ?? "")
+        text += next.mode == "automatic" ? ", by itself" : ", by `cutover promote`"
+        if let hold = next.holdSeconds, hold > 0 {
+            // What is left of the hold is not rounded up to all of it.
+            text += "; held \(durationText(min(next.heldSeconds ?? 0, hold))) of \(durationText(hold))"
+            if let idle = next.idleSeconds, idle >= 60 { text += ", \(durationText(idle)) without traffic not counted" }
+        }
+        if next.ready == true {
+            let waiting = next.waitingSeconds.flatMap { $0 >= 1 ? " for \(durationText($0))" : nil } ?? ""
+            let ready = next.mode == "automatic" ? "ready" : "ready\(waiting)"
+            return sentence("next", "\(ready): \(text)", .green)
+        }
+        return sentence("next", text, nil) + blockers(next.blockedBy ?? [])
+    }
+
+    /// The first ones, a line or two each: who mends those sees the others.
+    private func blockers(_ reasons: [String]) -> [String] {
+        let shown = reasons.prefix(3).flatMap { sentence("", "waits: \($0)", .yellow) }
+        let more = reasons.count - 3
+        return shown + (more > 0 ? sentence("", "and \(more) more", .yellow) : [])
+    }
+
+    // MARK: What wants somebody
+
+    private var attentionLines: [String] {
+        var lines: [String] = []
+        let blockers = (report.next?.blockedBy ?? []).joined()
+        for gate in report.gates ?? [] where gate.verdict == "fail" {
+            let name = printable(gate.name ?? noValue)
+            // Said once: among what holds the next step, or here.
+            if blockers.contains(name) { continue }
+            lines += sentence("gate", "\(name) fails" + (gate.reason.map { ": \($0)" } ?? ""), .red)
+        }
+        if let parked = report.journal?.parked, parked > 0 {
+            let text =
+                "\(grouped(parked)) parked \(parked == 1 ? "leg waits" : "legs wait") for you: cutover journal --parked"
+            lines += sentence("journal", text, .red)
+        }
+        if let waiting = report.alerts?.waiting, waiting > 0 {
+            let text =
+                "\(grouped(waiting)) \(waiting == 1 ? "waits" : "wait") for \(report.alerts?.receiver ?? noValue)"
+            lines += sentence("alerts", text, .yellow)
+        }
+        return lines
+    }
+
+    // MARK: Pieces
+
+    private func label(_ name: String) -> String { console.coloured(padded(name, to: Self.labelWidth), .dim) }
+
+    /// A sentence behind its label, on as many lines as it needs, two at most.
+    private func sentence(_ name: String, _ text: String, _ colour: Colour?) -> [String] {
+        wrapped(printable(text), width: Self.width - Self.labelWidth, lines: 2).enumerated().map { index, line in
+            label(index == 0 ? name : "") + (colour.map { console.coloured(line, $0) } ?? line)
+        }
+    }
 
     private func bar(_ percent: Double) -> String {
         let width = 20
@@ -97,50 +160,6 @@ struct StatusText {
         if percent > 0 { filled = max(1, filled) }
         filled = min(max(0, filled), width)
         return String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-    }
-
-    private static let mainMetrics = ["read_error_rate", "write_p95_seconds", "conflict_rate", "fallback_rate"]
-
-    private var metricLines: [String] {
-        let metrics = report.metrics ?? [:]
-        let others = metrics.keys.filter { !Self.mainMetrics.contains($0) }.sorted()
-        let names = Self.mainMetrics + others
-        let hasBoth = metrics.values.contains { $0.byBackend != nil }
-        var table = Table(
-            [("metric", .left), ("value", .right)] + (hasBoth ? [("legacy", .right), ("new", .right)] : [])
-                + [("gate", .right), ("samples", .right), ("verdict", .left)])
-        for name in names {
-            let metric = metrics[name]
-            func figure(_ value: Double?) -> Cell { Cell(value.map { text($0, of: name) } ?? noValue) }
-            var row = [Cell(title(name)), figure(metric?.value)]
-            if hasBoth {
-                row += [figure(metric?.byBackend?["legacy"]?.value), figure(metric?.byBackend?["new"]?.value)]
-            }
-            row += [figure(metric?.threshold), Cell(metric?.samples.map(grouped) ?? noValue)]
-            // Without a threshold there is nothing to pass or to fail.
-            row.append(verdict(metric?.threshold == nil ? nil : metric?.verdict))
-            table.rows.append(row)
-        }
-        return table.lines(console)
-    }
-
-    private func title(_ name: String) -> String {
-        let base = name.hasSuffix("_seconds") ? String(name.dropLast("_seconds".count)) : name
-        return base.split(separator: "_").joined(separator: " ")
-    }
-
-    private func text(_ value: Double, of name: String) -> String {
-        name.hasSuffix("_seconds") || name == "journal_lag" ? durationText(value) : ratioText(value)
-    }
-
-    private func verdict(_ verdict: String?) -> Cell {
-        switch verdict {
-        case "pass": Cell("pass", .green)
-        case "fail": Cell("fail", .red)
-        case "warming_up": Cell("warming up", .yellow)
-        case let other?: Cell(other, .yellow)
-        case nil: Cell(noValue)
-        }
     }
 
     private var backendLines: [String] {

@@ -26,9 +26,9 @@ def stages():
             for name, percent, shadow, hold in made]
 
 
-def gate(name, threshold, value, samples, verdict="pass", backend="new", reason=None, over_legacy=None):
+def gate(name, threshold, value, samples, verdict="pass", backend="new", reason="", over_legacy=None):
     return {"name": name, "threshold": threshold, "over_legacy": over_legacy, "backend": backend, "value": value,
-            "samples": samples, "verdict": verdict, "reason": reason or f"gate {name} says {verdict}"}
+            "samples": samples, "verdict": verdict, "reason": reason, "applies": True}
 
 
 def healthy_status():
@@ -64,7 +64,7 @@ def healthy_status():
         "gates": gates,
         "next": {"stage": "early", "percent": 10.0, "mode": "manual", "hold_seconds": 7200, "held_seconds": 4380,
                  "idle_seconds": 120, "waiting_seconds": 0, "ready": False,
-                 "blocked_by": ["canary is held for another 47 min under load"]},
+                 "blocked_by": ["stage canary is held for 47 min more"]},
         "shadow": {"compared": 812340, "matched": 812178, "mismatched": 12, "transient": 150, "dropped": 3},
         "journal": {"pending": {"legacy": 0, "new": 3}, "oldest_pending_seconds": {"legacy": 0, "new": 0.4}, "parked": 0,
                     "missing": {"legacy": 0}, "caught_up_at": {"legacy": None}, "caught_up_legs": {"legacy": 0},
@@ -252,7 +252,8 @@ class PlayedAdmin:
         rollout = self.status["rollout"]
         before, after = copy.deepcopy(rollout), copy.deepcopy(rollout)
         if path == "rollout/promote":
-            failing = [one["reason"] for one in self.status["gates"] if one["verdict"] == "fail"]
+            failing = [f"gate {one['name']} fails: {one['reason']}" for one in self.status["gates"]
+                       if one["verdict"] == "fail"]
             if failing and not body.get("force"):
                 return problem(409, "; ".join(failing), failing)
             goal = self.status["next"]

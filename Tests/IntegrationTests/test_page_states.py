@@ -10,7 +10,7 @@ import pytest
 
 from support.browser import Browser
 from support.gateway import Gateway
-from support.played_admin import OPERATOR, PlayedAdmin, history_row, instant, problem
+from support.played_admin import OPERATOR, PlayedAdmin, history_row, instant, ordinary_rows, problem
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>alert(1)</script>'\"&lt;\u202e\u0000x"
 WIDE = "w" * 600
@@ -609,12 +609,16 @@ def make_ordinary(played):
 
 @pytest.mark.parametrize("name", ["ready", "fails", "insufficient", "rolled back"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_it_looks_as_it_should(charted, open_page, name, theme):
-    """Screenshots for whoever changes the page: build/screenshots/."""
-    make_ordinary(charted)
-    JUDGEMENTS[name][0](charted.status)
+def test_it_fits_and_is_drawn_in_every_width_and_theme(played, open_page, name, theme):
+    """Leaves pictures in build/screenshots/ for whoever changes the page; docs/operators-page.png is ready-dark-top."""
+    make_ordinary(played)
+    played.rows = ordinary_rows(int(time.time()) // 10 * 10)
+    JUDGEMENTS[name][0](played.status)
     for width in (1320, 360):
-        tab = open_page(theme=theme, size=(width, 900))
-        tab.until(lambda: tab.page.locator(".line").count() > 2, "the charts are drawn")
+        tab = open_page(theme=theme, size=(width, 1010))
+        tab.until(lambda: tab.page.locator(".line").count() >= 6, "the charts are drawn")
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
-        tab.shot(f"{name.replace(' ', '-')}-{theme}-{width}", full=True)
+        label = name.replace(" ", "-")
+        tab.shot(f"{label}-{theme}-{width}", full=True)
+        if width > 1000:
+            tab.shot(f"{label}-{theme}-top")

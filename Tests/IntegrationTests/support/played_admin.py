@@ -7,7 +7,9 @@ text that wants to be markup). It serves the document and the headers that the r
 import copy
 import http.server
 import json
+import math
 import queue
+import random
 import threading
 import time
 import urllib.parse
@@ -84,6 +86,23 @@ def history_row(at, seconds=10, **more):
            "pending": {"legacy": 0, "new": 2}, "parked": 0}
     row.update(more)
     return row
+
+
+def ordinary_rows(now, seed=4):
+    """Fifteen minutes and a window of five more in tens of seconds: shadow reads, then a canary that is as good as legacy."""
+    draw, rows = random.Random(seed), []
+    for age in range(120, 0, -1):
+        canary = age < 62
+        new = draw.randint(38, 60) if canary else 0
+        failed = 1 if canary and draw.random() < 0.03 else 0
+        legacy = round(1740 + 110 * math.sin(age / 11) + draw.randint(-60, 60))
+        rows.append(history_row(
+            now - age * 10, stage="canary" if canary else "shadow", percent=1.0 if canary else 0.0,
+            reads={"legacy": legacy, "new": new}, read_errors={"legacy": int(draw.random() < 0.25), "new": failed},
+            write_p95_seconds={"legacy": 0.021 + 0.004 * math.sin(age / 9) + 0.003 * draw.random(),
+                               "new": 0.018 + 0.003 * math.sin(age / 7) + 0.003 * draw.random() if canary else None},
+            conflicts=int(draw.random() < 0.35), new_requests=new + 12 if canary else 0, fallbacks=failed))
+    return rows
 
 
 class PlayedAdmin:

@@ -1,5 +1,5 @@
-// Requests to the gateway. Two reads at a time, so that of the browser's six connections to one host there is always one
-// left for a change; and a rollback cuts off whatever else is under way.
+// Requests to the gateway. Two reads at a time, so that of the browser's six connections to one host there is always
+// one left for a change; and a rollback cuts off whatever else is under way.
 
 const READS_AT_ONCE = 2;
 const READ_TIMEOUT = 10_000;
@@ -56,7 +56,8 @@ async function exchange(path, options, timeout, read) {
         return await read(response);
     } catch (error) {
         if (error instanceof CallError) throw error;
-        throw new CallError(0, control.signal.aborted ? `no answer in ${timeout / 1000} s` : "no answer of the gateway");
+        const isLate = control.signal.aborted;
+        throw new CallError(0, isLate ? `no answer in ${timeout / 1000} s` : "no answer of the gateway");
     } finally {
         clearTimeout(clock);
         underWay.delete(control);
@@ -91,7 +92,9 @@ function explain(error) {
     if (!(error instanceof CallError)) return [String(error)];
     switch (error.status) {
     case 0: return [`${sentence(error.message)}. It is not known whether the change was made.`];
-    case 401: return ["The gateway does not know this token. It may have been replaced: cat DATA/admin.token shows the present one."];
+    case 401:
+        return ["The gateway does not know this token. It may have been replaced: "
+            + "cat DATA/admin.token shows the present one."];
     case 403: return [`The gateway refuses: ${error.message}.`];
     case 412: return ["The rollout has changed since you looked. Nothing was done; look again."];
     case 429: return ["Too many wrong tokens from here. Wait a minute."];

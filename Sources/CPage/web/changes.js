@@ -2,23 +2,27 @@
 
 const PAGE_REASON = "by the operators' page";
 
+function actionButton(name) {
+    return document.querySelector(`[data-action="${name}"]`);
+}
+
 /** Enabled, or not and why: one place for all of them. */
 function renderActions() {
     if (!view.status) return;
     const { rollout } = view.status;
     const refusal = changeRefusal();
     const stale = feed.isStale;
-    const button = (name) => document.querySelector(`[data-action="${name}"]`);
     const isViewer = session.role === "viewer";
-    button("promote").disabled = isViewer || stale || rollout.state === "complete" || !rollout.plan;
-    button("pause").disabled = isViewer || stale || rollout.state !== "running";
-    button("resume").disabled = isViewer || stale || rollout.state !== "paused";
-    button("rollback").disabled = isViewer;
+    actionButton("promote").disabled = isViewer || stale || rollout.state === "complete" || !rollout.plan;
+    actionButton("pause").disabled = isViewer || stale || rollout.state !== "running";
+    actionButton("resume").disabled = isViewer || stale || rollout.state !== "paused";
+    actionButton("rollback").disabled = isViewer;
     for (const one of document.querySelectorAll(".needs-token")) one.disabled = isViewer || stale;
-    say(byId("actions-why"), stale ? "While the gateway does not answer, only rollback is offered: it keeps trying." : refusal || "");
+    const onlyBack = "While the gateway does not answer, only rollback is offered: it keeps trying.";
+    say(byId("actions-why"), stale ? onlyBack : refusal || "");
     // The eye goes to it only while it is safe to press.
-    button("promote").classList.toggle("solid", presentJudgement().tone === "good");
-    say(button("promote"), view.status.next ? `Promote to ${view.status.next.stage} …` : "Promote …");
+    actionButton("promote").classList.toggle("solid", presentJudgement().tone === "good");
+    say(actionButton("promote"), view.status.next ? `Promote to ${view.status.next.stage} …` : "Promote …");
     renderRollbackButton();
 }
 
@@ -58,12 +62,13 @@ async function lookAtStep(wanted) {
     step = wanted;
     const panel = byId("step");
     panel.hidden = false;
-    mark(document.querySelector('[data-action="promote"]'), "aria-expanded", "true");
+    mark(actionButton("promote"), "aria-expanded", "true");
     say(byId("step-title"), "The next step");
     byId("step-body").replaceChildren(h("p", { text: "Asking the gateway what it would do …" }));
     panel.focus();
     try {
-        const answer = await change("POST", wanted.path, { ...wanted.body, dry_run: true }, { generation: wanted.generation });
+        const body = { ...wanted.body, dry_run: true };
+        const answer = await change("POST", wanted.path, body, { generation: wanted.generation });
         if (step === wanted) showPreview(wanted, answer);
     } catch (error) {
         if (step === wanted) showRefusal(wanted, error);
@@ -75,52 +80,68 @@ function closeStep() {
     const panel = byId("step");
     const held = panel.contains(document.activeElement);
     panel.hidden = true;
-    const promote = document.querySelector('[data-action="promote"]');
+    const promote = actionButton("promote");
     mark(promote, "aria-expanded", "false");
     if (held) promote.focus();
 }
 
 function stepButtons(...first) {
-    return h("div", { class: "actions" }, ...first, h("button", { type: "button", class: "quiet", text: "Not now", onclick: closeStep }));
+    return h("div", { class: "actions" }, ...first, button("Not now", closeStep, { class: "quiet" }));
 }
 
 function showRefusal(wanted, error) {
     say(byId("step-title"), "The gateway refuses this step");
-    const retry = h("button", { type: "button", text: "Look again",
-        onclick: () => lookAtStep({ ...wanted, body: {}, generation: view.status.rollout.generation }) });
     const force = error.status === 409 && !wanted.body.force
-        ? [h("button", { type: "button", class: "danger", text: "Look at forcing it …",
-            onclick: () => lookAtStep({ ...wanted, body: { force: true }, generation: view.status.rollout.generation }) })] : [];
+        ? [button("Look at forcing it …", () => lookAgain(wanted, { force: true }), { class: "danger" })] : [];
     byId("step-body").replaceChildren(
         h("ul", { class: "reasons bad" }, ...explain(error).map((text) => h("li", { text: sentence(text) }))),
-        stepButtons(retry, ...force));
+        stepButtons(button("Look again", () => lookAgain(wanted)), ...force));
+}
+
+/** The same step over what the operator sees now. */
+function lookAgain(wanted, body = {}) {
+    lookAtStep({ ...wanted, body, generation: view.status.rollout.generation });
 }
 
 function moved(before, after) {
     const difference = (after?.percent ?? 0) - (before?.percent ?? 0);
     if (!difference) return "The same users stay where they are.";
-    return difference > 0 ? `${percentText(difference)} more of the users are read from new; nobody else is moved.`
-        : `${percentText(-difference)} of the users go back to legacy.`;
+    if (difference < 0) return `${percentText(-difference)} of the users go back to legacy.`;
+    return `New serves the reads of ${percentText(difference)} more of the users; nobody else is moved.`;
 }
 
 function showPreview(wanted, answer) {
     const { before, after } = answer;
     say(byId("step-title"), `Promote to ${stageText(after?.stage, after?.percent)}?`);
     const rows = differences(before, after).map(({ name, before: from, after: to }) => h("tr", {},
-        h("th", { scope: "row", text: name }), h("td", { text: from }), h("td", { class: "arrow", "aria-hidden": "true", text: "→" }), h("td", { class: "to", text: to })));
+        h("th", { scope: "row", text: name }), h("td", { text: from }),
+        h("td", { class: "arrow", "aria-hidden": "true", text: "→" }), h("td", { class: "to", text: to })));
+    const warnings = (answer.warnings || []).map((text) => (
+        h("li", {}, sign("note"), h("span", { text: sentence(text) }))));
+    byId("step-body").replaceChildren(
+        h("table", { class: "before-after" },
+            h("caption", { class: "unseen", text: "before and after" }), h("tbody", {}, ...rows)),
+        h("p", { text: moved(before, after) }),
+        h("ul", { class: "reasons" }, ...warnings),
+        confirmation(wanted, stageText(after?.stage, after?.percent)));
+    byId("step-body").querySelector("[data-confirm]").focus();
+}
+
+/** The reason, and the button that does it. Forcing needs a reason. */
+function confirmation(wanted, goal) {
     const forced = Boolean(wanted.body.force);
-    const reason = h("input", { id: "step-reason", type: "text", maxlength: "500", autocomplete: "off", required: forced });
+    const why = forced ? "Why it is forced (needed)" : "Why (optional; kept with the event)";
+    const reason = h("input",
+        { id: "step-reason", type: "text", maxlength: "500", autocomplete: "off", required: forced });
     const says = h("p", { class: "says", role: "alert" });
     const confirm = h("button", { type: "submit", class: forced ? "danger" : "solid", "data-confirm": "promote",
-        text: `${forced ? "Force" : "Go on to"} ${stageText(after?.stage, after?.percent)}` });
-    const form = h("form", { onsubmit: (event) => { event.preventDefault(); takeStep(wanted, reason.value.trim(), confirm, says); } },
-        h("label", { for: "step-reason", text: forced ? "Why it is forced (needed)" : "Why (optional; kept with the event)" }), reason, stepButtons(confirm), says);
-    byId("step-body").replaceChildren(
-        h("table", { class: "before-after" }, h("caption", { class: "unseen", text: "before and after" }), h("tbody", {}, ...rows)),
-        h("p", { text: moved(before, after) }),
-        h("ul", { class: "reasons" }, ...(answer.warnings || []).map((text) => h("li", {}, sign("note"), h("span", { text: sentence(text) })))),
-        form);
-    confirm.focus();
+        text: `${forced ? "Force" : "Go on to"} ${goal}` });
+    const submit = (event) => {
+        event.preventDefault();
+        takeStep(wanted, reason.value.trim(), confirm, says);
+    };
+    return h("form", { onsubmit: submit },
+        h("label", { for: "step-reason", text: why }), reason, stepButtons(confirm), says);
 }
 
 async function takeStep(wanted, reason, confirm, says) {
@@ -135,8 +156,7 @@ async function takeStep(wanted, reason, confirm, says) {
         confirm.disabled = error.status === 412;
         says.replaceChildren(...explain(error).map((text) => h("span", { text: `${sentence(text)} ` })));
         if (error.status === 409 || error.status === 412) {
-            says.append(h("button", { type: "button", text: "Look again",
-                onclick: () => lookAtStep({ ...wanted, body: {}, generation: view.status.rollout.generation }) }));
+            says.append(button("Look again", () => lookAgain(wanted)));
         }
     }
 }
@@ -156,9 +176,9 @@ function twice(button, words, again, act) {
 }
 
 function startChanges() {
-    document.querySelector('[data-action="promote"]').addEventListener("click", () => (step ? closeStep() : openStep()));
+    actionButton("promote").addEventListener("click", () => (step ? closeStep() : openStep()));
     for (const action of ["pause", "resume"]) {
-        document.querySelector(`[data-action="${action}"]`).addEventListener("click", () => pauseOrResume(action));
+        actionButton(action).addEventListener("click", () => pauseOrResume(action));
     }
     byId("events-export").addEventListener("click", exportEvents);
 }

@@ -1,7 +1,7 @@
-// A chart by hand: lines of legacy and new over each other, the gate's limit, stage changes, gaps. Read off with the mouse
-// or the arrow keys (it is a slider to screen readers), or as a table.
+// A chart by hand: lines of legacy and new over each other, the gate's limit, stage changes, gaps. Read off with the
+// mouse or the arrow keys (it is a slider to screen readers), or as a table.
 
-const CHART = { height: 132, top: 16, bottom: 18, left: 2, right: 2 };
+const CHART = { height: 136, top: 20, bottom: 18, side: 2 };
 /** The bin that is read off in all charts at once; null is none. */
 let cursorAt = null;
 const drawn = new Map();
@@ -13,10 +13,11 @@ function drawChart(host, figure, picture, range) {
     const width = Math.max(220, Math.floor(host.clientWidth));
     const points = figure.series.map((one) => picture.bins.map((bin) => (bin.rows ? one.value(bin) : null)));
     const limit = view.status.metrics?.[figure.name]?.threshold ?? null;
-    const top = Math.max(limit === null ? 0 : limit * 1.3, ...points.flat().map((value) => (value ?? 0) * 1.1)) || 0.01;
+    const highest = Math.max(limit === null ? 0 : limit * 1.2, ...points.flat().map((value) => value ?? 0));
+    const top = roundUp(highest || 0.01);
     const scale = {
         width, top,
-        x: (at) => CHART.left + (width - CHART.left - CHART.right) * (at - picture.begin) / (picture.end - picture.begin),
+        x: (at) => CHART.side + (width - 2 * CHART.side) * (at - picture.begin) / (picture.end - picture.begin),
         y: (value) => CHART.height - CHART.bottom - (CHART.height - CHART.top - CHART.bottom) * value / top,
     };
     Object.assign(chart, { scale, points, limit });
@@ -24,7 +25,8 @@ function drawChart(host, figure, picture, range) {
     mark(chart.svg, "height", CHART.height);
     chart.layer.replaceChildren(
         ...gapShades(picture, scale), ...gridLines(figure, scale), ...markLines(picture, scale),
-        ...limitLine(figure, limit, scale), ...figure.series.flatMap((one, index) => seriesLines(one, points[index], picture, scale)));
+        ...limitLine(figure, limit, scale),
+        ...figure.series.flatMap((one, index) => seriesLines(one, points[index], picture, scale)));
     renderCursor(chart);
     if (chart.table.open) fillTable(chart);
 }
@@ -35,7 +37,8 @@ function buildChart(host, figure) {
     const svg = s("svg", { class: "plot", role: "slider", tabindex: "0", "aria-valuemin": "0",
         "aria-label": `${figure.title} over time: arrow keys read it off` }, layer, cursor);
     const readout = h("p", { class: "readout small" });
-    const table = h("details", { class: "as-table" }, h("summary", { text: `${figure.title} as a table` }), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${figure.title} as a table` }));
+    const words = `${figure.title} as a table`;
+    const table = h("details", { class: "as-table" }, h("summary", { text: words }), scroller(words));
     const chart = { figure, host, svg, layer, cursor, readout, table };
     drawn.set(figure.name, chart);
     svg.addEventListener("pointermove", (event) => pointAt(chart, event));
@@ -44,6 +47,12 @@ function buildChart(host, figure) {
     svg.addEventListener("blur", () => moveCursor(null));
     table.addEventListener("toggle", () => table.open && fillTable(chart));
     host.append(svg, readout, table);
+}
+
+/** The next round number. */
+function roundUp(value) {
+    const power = 10 ** Math.floor(Math.log10(value));
+    return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((round) => round >= value * 0.999);
 }
 
 // MARK: Lines
@@ -55,7 +64,9 @@ function seriesLines(one, values, picture, scale) {
     const finish = () => {
         // A lone value has no line; a dot shows that it is there.
         if (run.length === 1) nodes.push(s("circle", { class: `dot ${one.key}`, cx: run[0][0], cy: run[0][1], r: 2 }));
-        else if (run.length > 1) nodes.push(s("path", { class: `line ${one.key}`, d: `M${run.map((at) => at.join(" ")).join("L")}` }));
+        else if (run.length > 1) {
+            nodes.push(s("path", { class: `line ${one.key}`, d: `M${run.map((at) => at.join(" ")).join("L")}` }));
+        }
         run = [];
     };
     values.forEach((value, index) => {
@@ -89,12 +100,13 @@ function gapShades(picture, scale) {
 function gridLines(figure, scale) {
     const { picture } = drawn.get(figure.name);
     const base = scale.y(0);
-    const nodes = [s("line", { class: "grid", x1: 0, x2: scale.width, y1: base, y2: base })];
-    const label = (at, anchor, x) => s("text", { class: "tick", x, y: CHART.height - 4, "text-anchor": anchor, text: at });
-    const format = (at) => timeText(at);
-    nodes.push(label(format(picture.begin), "start", 0), label(format((picture.begin + picture.end) / 2), "middle", scale.width / 2),
-        label("now", "end", scale.width));
-    return nodes;
+    const line = (y) => s("line", { class: "grid", x1: 0, x2: scale.width, y1: y, y2: y });
+    const label = (text, anchor, x, y = CHART.height - 4) => (
+        s("text", { class: "tick", x, y, "text-anchor": anchor, text }));
+    const middle = (picture.begin + picture.end) / 2;
+    return [line(base), line(CHART.top), label(figure.format(scale.top), "end", scale.width, CHART.top + 12),
+        label(timeText(picture.begin), "start", 0), label(timeText(middle), "middle", scale.width / 2),
+        label("now", "end", scale.width)];
 }
 
 function limitLine(figure, limit, scale) {
@@ -134,7 +146,7 @@ function pointAt(chart, event) {
 
 function keyOn(chart, event) {
     const last = chart.picture.bins.length - 1;
-    const from = cursorAt ?? last;
+    const from = cursorAt ?? newestOf(chart);
     const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
     if (event.key in steps) moveCursor(Math.max(0, Math.min(last, from + steps[event.key])));
     else if (event.key === "Home") moveCursor(0);
@@ -148,10 +160,16 @@ function moveCursor(index) {
     for (const chart of drawn.values()) renderCursor(chart);
 }
 
+/** The newest bin with a record; the very last one is just being recorded. */
+function newestOf(chart) {
+    return Math.max(0, chart.picture.bins.findLastIndex((bin) => bin.rows));
+}
+
 /** What a point of a chart is over. */
 function spanWords({ figure, range }) {
     const window = view.status.window_seconds ?? 0;
-    return figure.isOwn || window <= range.width ? `over ${durationText(range.width)}` : `over the ${durationText(window)} before it`;
+    if (figure.isOwn || window <= range.width) return `over ${durationText(range.width)}`;
+    return `over the ${durationText(window)} before it`;
 }
 
 /** One bin in words: `02:14:10 · legacy 0.02 % of 812 · new no samples`. */
@@ -171,8 +189,9 @@ function renderCursor(chart) {
     const index = cursorAt;
     const last = picture.bins.length - 1;
     mark(svg, "aria-valuemax", last);
-    mark(svg, "aria-valuenow", index ?? last);
-    mark(svg, "aria-valuetext", binText(chart, index ?? last));
+    const shown = index ?? newestOf(chart);
+    mark(svg, "aria-valuenow", shown);
+    mark(svg, "aria-valuetext", binText(chart, shown));
     if (index === null) {
         const gateways = picture.gateways > 1 ? `; ${picture.gateways} gateways together` : "";
         say(readout, `${range.words}; each point is ${spanWords(chart)}${gateways}`);
@@ -183,17 +202,19 @@ function renderCursor(chart) {
     const x = scale.x((picture.bins[index].at + (picture.bins[index + 1]?.at ?? picture.end)) / 2);
     const dots = chart.figure.series.flatMap((one, number) => {
         const value = chart.points[number][index];
-        return value === null || value === undefined ? [] : [s("circle", { class: `dot ${one.key}`, cx: x, cy: scale.y(value), r: 3.5 })];
+        if (value === null || value === undefined) return [];
+        return [s("circle", { class: `dot ${one.key}`, cx: x, cy: scale.y(value), r: 3.5 })];
     });
     chart.cursor.replaceChildren(s("line", { x1: x, x2: x, y1: CHART.top, y2: CHART.height - CHART.bottom }), ...dots);
 }
 
 function fillTable(chart) {
     const { figure, picture, range } = chart;
-    const head = h("tr", {}, h("th", { scope: "col", text: "from" }), ...figure.series.map((one) => h("th", { scope: "col", text: one.label })));
     const rows = picture.bins.filter((bin) => bin.rows).reverse().map((bin) => h("tr", {},
         h("th", { scope: "row", text: timeText(bin.at, range.width < 60) }),
         ...figure.series.map((one) => h("td", { text: figure.format(one.value(bin)) }))));
-    const caption = h("caption", { text: `${figure.title}, the last ${range.words}, newest first; spans without a record are left out` });
-    chart.table.querySelector(".scroll").replaceChildren(h("table", {}, caption, h("thead", {}, head), h("tbody", {}, ...rows)));
+    const caption = h("caption", { text: `${figure.title}, the last ${range.words}, newest first; `
+        + "spans without a record are left out" });
+    const head = columns(["from", ...figure.series.map((one) => one.label)]);
+    chart.table.querySelector(".scroll").replaceChildren(h("table", {}, caption, head, h("tbody", {}, ...rows)));
 }

@@ -30,6 +30,21 @@ function s(tag, attributes, ...children) {
     return node;
 }
 
+/** A button that is one of several; `more`: further attributes. */
+function button(text, onclick, more = {}) {
+    return h("button", { type: "button", text, onclick, ...more });
+}
+
+/** The head of a table. */
+function columns(names) {
+    return h("thead", {}, h("tr", {}, ...names.map((text) => h("th", { scope: "col", text }))));
+}
+
+/** What may be wider than the page, and is then moved sideways: with the keyboard, too. */
+function scroller(label, ...children) {
+    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, ...children);
+}
+
 /** One of the page's signs; words beside it say the same, so it is hidden from screen readers. */
 function sign(name) {
     return s("svg", { class: "sign", "aria-hidden": "true" }, s("use", { href: `#sign-${name}` }));

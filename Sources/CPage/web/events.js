@@ -36,7 +36,9 @@ function valueText(name, value) {
     return String(value);
 }
 
-const FIELD_WORDS = { percent: "on new", shadow_percent: "shadow", dual_write: "legacy and new written", legacy_writes: "legacy written" };
+const FIELD_WORDS = {
+    percent: "on new", shadow_percent: "shadow", dual_write: "both written", legacy_writes: "legacy written",
+};
 
 /** What differs between two states, as `{name, before, after}`; what only tells when is left out. */
 function differences(before, after) {
@@ -75,14 +77,13 @@ function renderEvents() {
     if (!host.querySelector("table")) {
         const names = ["when", "who", "what", "before → after", "why"];
         host.replaceChildren(
-            h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, h("table", { class: "plain events" },
-                h("thead", {}, h("tr", {}, ...names.map((text) => h("th", { scope: "col", text })))), h("tbody"))),
+            scroller("Events", h("table", { class: "plain events" }, columns(names), h("tbody"))),
             h("div", { class: "after" }));
     }
     sync(host.querySelector("tbody"), eventList.items, (item) => item.seq, makeEvent);
     const older = eventList.next !== null && eventList.items.length < EVENTS_KEPT;
-    sync(host.querySelector(".after"), older ? [eventList.next] : [], () => "older", () => h("button",
-        { type: "button", class: "quiet", text: "Show older ones", onclick: () => loadEvents(eventList.next) }));
+    sync(host.querySelector(".after"), older ? [eventList.next] : [], () => "older",
+        () => button("Show older ones", () => loadEvents(eventList.next), { class: "quiet" }));
 }
 
 /** Fetched, not linked to, because a link cannot carry a token. */

@@ -1,5 +1,6 @@
-// What the gateway says, as it happens: server-sent events over fetch (EventSource cannot send a token), and where there
-// is no stream, the status every two seconds. Hidden tabs give their connection back: a browser has six for one host.
+// What the gateway says, as it happens: server-sent events over fetch (EventSource cannot send a token), and where
+// there is no stream, the status every two seconds. Hidden tabs give their connection back: a browser has six for
+// one host.
 
 const STALE_AFTER = 5_000;
 const SILENT_AFTER = 7_000;
@@ -174,7 +175,9 @@ let wasStale = null;
 
 function linkWords() {
     if (feed.link === "refused") return ["No access: enter a token", "refused"];
-    if (feed.heardAt === null) return [feed.link === "retrying" ? "No answer, trying again" : "Connecting", "connecting"];
+    if (feed.heardAt === null) {
+        return [feed.link === "retrying" ? "No answer, trying again" : "Connecting", "connecting"];
+    }
     if (feed.isStale) return [`Stale since ${timeText(feed.heardWall, true)}`, "stale"];
     if (feed.link === "retrying") return ["Reconnecting", "retrying"];
     return feed.link === "polling" ? ["Live, every 2 s", "live"] : ["Live", "live"];

@@ -1,20 +1,21 @@
 // The four figures: value, samples, limit, verdict in a word and a sign, legacy and new side by side, and over time.
 
-const ratio = (above, below) => (below > 0 ? above / below : null);
+/** A line of shares; nothing under the line is no share. */
+function series(key, label, above, below) {
+    return { key, label, of: below, value: (bin) => (below(bin) > 0 ? above(bin) / below(bin) : null) };
+}
 
 /**
- * What the page knows of each figure: how it reads, and how it comes out of a bin of the history. `isOwn`: a point of its
- * chart is over that bin alone, not over the plan's window.
+ * What the page knows of each figure: how it reads, and how it comes out of a bin of the history. `isOwn`: a point
+ * of its chart is over that bin alone, not over the plan's window.
  */
 const FIGURES = [
     {
         name: "read_error_rate", title: "Read errors", format: ratioText, unit: "read",
         hint: "reads that a backend failed, before any fallback",
         series: [
-            ...sides.map((side) => (
-                { key: side, label: side, value: (b) => ratio(b.read_errors[side], b.reads[side]), of: (b) => b.reads[side] })),
-            { key: "clients", label: "clients saw", value: (b) => ratio(b.client_errors, b.reads.legacy + b.reads.new),
-                of: (b) => b.reads.legacy + b.reads.new },
+            ...sides.map((side) => series(side, side, (b) => b.read_errors[side], (b) => b.reads[side])),
+            series("clients", "clients saw", (b) => b.client_errors, (b) => b.reads.legacy + b.reads.new),
         ],
         sides: (m) => [...bySide(m), { key: "clients", label: "clients saw", ...m.client }],
     },
@@ -28,13 +29,14 @@ const FIGURES = [
     {
         name: "conflict_rate", title: "Conflicts", format: ratioText, unit: "write",
         hint: "writes refused because of their revision",
-        series: [{ key: "clients", label: "writes", value: (b) => ratio(b.conflicts, b.writes_received), of: (b) => b.writes_received }],
-        sides: (m) => countsOf(m.by_source, [["gateway", "noticed by the gateway"], ["legacy", "by legacy"], ["new", "by new"]]),
+        series: [series("clients", "writes", (b) => b.conflicts, (b) => b.writes_received)],
+        sides: (m) => countsOf(m.by_source,
+            [["gateway", "noticed by the gateway"], ["legacy", "by legacy"], ["new", "by new"]]),
     },
     {
         name: "fallback_rate", title: "Fallbacks", format: ratioText, unit: "request",
         hint: "requests meant for new that legacy answered",
-        series: [{ key: "new", label: "new", value: (b) => ratio(b.fallbacks, b.new_requests), of: (b) => b.new_requests }],
+        series: [series("new", "new", (b) => b.fallbacks, (b) => b.new_requests)],
         sides: (m) => countsOf(m.by_reason, ["connect", "timeout", "5xx", "404"].map((reason) => [reason, reason])),
     },
 ];
@@ -50,11 +52,15 @@ function countsOf(counts, names) {
 function makeFigure(figure) {
     const id = `figure-${figure.name}`;
     return h("article", { class: "card figure", "data-metric": figure.name, "aria-labelledby": id },
-        h("div", { class: "top" }, h("h3", { id, text: figure.title }), h("p", { class: "verdict" }, sign("unsure"), h("span"))),
+        h("div", { class: "top" }, h("h3", { id, text: figure.title }), verdictNode()),
         h("div", {}, h("p", { class: "value" }), h("p", { class: "small basis" })),
         h("dl", { class: "sides" }),
         h("p", { class: "small reason" }),
         h("div", { class: "chart", "data-chart": figure.name }));
+}
+
+function verdictNode() {
+    return h("span", { class: "verdict" }, sign("unsure"), h("span"));
 }
 
 function renderVerdict(node, verdict) {
@@ -68,7 +74,8 @@ function limitText(figure, metric) {
     if (metric.threshold === null || metric.threshold === undefined) return "no limit";
     const limit = `limit ${figure.format(metric.threshold)}`;
     if (metric.over_legacy === null || metric.over_legacy === undefined) return limit;
-    const above = figure.name === "write_p95_seconds" ? `${metric.over_legacy} × legacy` : `legacy + ${ratioText(metric.over_legacy)}`;
+    const above = figure.name === "write_p95_seconds"
+        ? `${metric.over_legacy} × legacy` : `legacy + ${ratioText(metric.over_legacy)}`;
     return `${limit}, or ${above}`;
 }
 
@@ -80,7 +87,8 @@ function renderFigure(node, figure) {
     node.querySelector(".value").classList.toggle("none", text === NO_SAMPLES);
     const of = metric.backend ? ` of ${metric.backend}` : "";
     say(node.querySelector(".basis"), `${many(metric.samples ?? 0, figure.unit)}${of} · ${limitText(figure, metric)}`);
-    sync(node.querySelector(".sides"), figure.sides(metric), (side) => side.key, makeSide, (row, side) => updateSide(row, side, figure));
+    sync(node.querySelector(".sides"), figure.sides(metric), (side) => side.key, makeSide,
+        (row, side) => updateSide(row, side, figure));
     // While it passes, what the figure is says more than that it passes.
     const reason = node.querySelector(".reason");
     say(reason, sentence(metric.verdict === "pass" ? figure.hint : metric.reason || figure.hint));
@@ -101,8 +109,9 @@ function updateSide(row, side, figure) {
 function renderFigures() {
     const covered = view.status.covered_seconds;
     const whole = view.status.window_seconds;
-    say(byId("window"), whole === undefined ? "" : covered < whole
-        ? `the last ${durationText(covered)} of a window of ${durationText(whole)}` : `over the last ${durationText(whole)}`);
+    const isFull = covered === undefined || covered >= whole;
+    say(byId("window"), whole === undefined ? "" : isFull ? `over the last ${durationText(whole)}`
+        : `the last ${durationText(covered)} of a window of ${durationText(whole)}`);
     sync(byId("figures"), FIGURES, (figure) => figure.name, makeFigure, renderFigure);
     for (const gate of view.status.gates || []) renderGateLine(gate);
 }
@@ -112,7 +121,7 @@ function renderGateLine(gate) {
     const node = byId(`gate-${gate.name}`);
     if (!node) return;
     node.hidden = false;
-    if (!node.firstChild) node.append(h("span", { class: "verdict" }, sign("unsure"), h("span")), h("span", { class: "small why" }));
+    if (!node.firstChild) node.append(verdictNode(), h("span", { class: "small why" }));
     renderVerdict(node.querySelector(".verdict"), gate.verdict);
     say(node.querySelector(".why"), sentence(gate.reason || gate.name));
 }

@@ -1,6 +1,6 @@
-// Figures over time: rows of metrics/history gathered into bins of one width. A bin without a row is a gap in the record;
-// one that saw no request has no value. Neither is ever a 0. Shares are over the plan's window before each point, as the
-// figures and their gates are: single tens of seconds of little traffic would jump over any limit.
+// Figures over time: rows of metrics/history gathered into bins of one width. A bin without a row is a gap in the
+// record; one that saw no request has no value. Neither is ever a 0. Shares are over the plan's window before each
+// point, as the figures and their gates are: single tens of seconds of little traffic would jump over any limit.
 
 /** `width`: of a bin, in seconds; `resolution`: of the rows asked for; `refresh`: when they are asked for again. */
 const RANGES = {
@@ -33,7 +33,8 @@ async function loadHistory() {
         let cursor = null;
         for (let page = 0; page < PAGES_MAX; page += 1) {
             const more = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-            const answer = await get(`metrics/history?since=${since}s&resolution=${range.resolution}&limit=1000${more}`);
+            const query = `since=${since}s&resolution=${range.resolution}&limit=1000${more}`;
+            const answer = await get(`metrics/history?${query}`);
             rows.push(...answer.items);
             cursor = answer.next;
             if (cursor === null || cursor === undefined) break;
@@ -76,7 +77,9 @@ function largest(a, b) {
     return b === null || b === undefined ? a : Math.max(a, b);
 }
 
-const PLAIN_COUNTS = ["client_errors", "writes_received", "conflicts", "new_requests", "fallbacks", "compared", "mismatched"];
+const PLAIN_COUNTS = ["client_errors", "writes_received", "conflicts", "new_requests", "fallbacks"];
+/** What changes when the rollout does. */
+const MOVES = ["stage", "percent", "state"];
 const SIDE_COUNTS = ["reads", "read_errors", "writes"];
 
 function emptyBin(at) {
@@ -116,13 +119,17 @@ function gather(rows, range, now) {
         const index = Math.floor((start - earliest) / width);
         if (index < 0 || index >= bins.length) continue;
         addRow(bins[index], row);
-        if (start >= begin && last && (last.stage !== row.stage || last.percent !== row.percent || last.state !== row.state)) {
+        if (start >= begin && last && MOVES.some((name) => last[name] !== row[name])) {
             marks.push({ at: start, label: markText(row, last) });
         }
     }
     const seen = new Set();
-    return { bins: bins.slice(before).map((bin, index) => overWindow(bin, bins.slice(index, index + before))), begin, end,
-        marks: marks.filter((m) => !seen.has(m.label + m.at) && seen.add(m.label + m.at)) };
+    return {
+        begin, end,
+        bins: bins.slice(before).map((bin, index) => overWindow(bin, bins.slice(index, index + before))),
+        // Several gateways tell of the same change.
+        marks: marks.filter((one) => !seen.has(one.label + one.at) && seen.add(one.label + one.at)),
+    };
 }
 
 /** A bin with the counts of those before it added; its waits stay its own, and so does whether there is a record. */

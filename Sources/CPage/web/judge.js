@@ -7,10 +7,13 @@ function stageText(stage, percent) {
     return stage ? `${stage} (${percentText(percent)})` : percentText(percent);
 }
 
-/** The gates that say so, as sentences. */
+/**
+ * The gates that say so, in the words that the gateway has for what holds a step. One that cannot apply holds
+ * nothing.
+ */
 function gateReasons(status, ...verdicts) {
-    return (status.gates || []).filter((gate) => verdicts.includes(gate.verdict))
-        .map((gate) => gate.reason || `gate ${gate.name}: ${verdictOf(gate.verdict).words}`);
+    return (status.gates || []).filter((gate) => gate.applies !== false && verdicts.includes(gate.verdict))
+        .map((gate) => `gate ${gate.name} ${gate.verdict === "fail" ? "fails" : "cannot say yet"}: ${gate.reason}`);
 }
 
 function sickSentences(status) {
@@ -26,9 +29,12 @@ function notes(status) {
         list.push(`${many(journal.parked, "parked leg")} ${journal.parked === 1 ? "waits" : "wait"} for an operator`);
     }
     if (journal.catching_up?.legacy) {
-        list.push(`legacy is catching up after a rollback: ${many(journal.pending?.legacy ?? 0, "write")} still on the way`);
+        const left = many(journal.pending?.legacy ?? 0, "write");
+        list.push(`legacy is catching up after a rollback: ${left} still on the way`);
     }
-    if (journal.missing?.legacy > 0) list.push(`legacy lacks ${many(journal.missing.legacy, "change")}: reverse-sync brings them`);
+    if (journal.missing?.legacy > 0) {
+        list.push(`legacy lacks ${many(journal.missing.legacy, "change")}: reverse-sync brings them`);
+    }
     if (status.store?.stale) list.push("the shared store is away: what other gateways did may be missing here");
     return list;
 }
@@ -38,8 +44,8 @@ function reasonOf(status) {
 }
 
 /**
- * The judgement of a status: `tone` good | bad | unsure | paused, `sign`, `headline`, `points`, and `key`, which changes
- * only when the judgement does (numbers within it may change each second, and nobody wants that read aloud).
+ * The judgement of a status: `tone` good | bad | unsure | paused, `sign`, `headline`, `points`, and `key`, which
+ * changes only when the judgement does (numbers within it may change each second, and nobody wants that read aloud).
  */
 function judge(status) {
     const { rollout, next } = status;
@@ -49,7 +55,8 @@ function judge(status) {
     const goal = next ? stageText(next.stage, next.percent) : null;
     const found = (tone, sign, key, headline, points) => {
         // The headline has said the first one already.
-        const rest = [...points, ...notes(status)].filter((point) => !headline.toLowerCase().includes(point.toLowerCase()));
+        const said = headline.toLowerCase();
+        const rest = [...points, ...notes(status)].filter((point) => !said.includes(point.toLowerCase()));
         return { tone, sign, key: `${key} ${goal ?? ""}`, headline, points: [...new Set(rest)] };
     };
     switch (rollout.state) {
@@ -70,7 +77,10 @@ function judge(status) {
     if (!next) return withoutNext(status, open, found);
     if (next.ready) return readyJudgement(status, goal, found);
     if (open.length) {
-        return found("unsure", "unsure", "early", `Too early to say: ${open[0]}`, [...holds, ...open]);
+        // No traffic is why the gates have nothing to go by.
+        const why = holds.find((hold) => hold.includes("traffic")) ?? open[0];
+        const points = [...holds, ...open].filter((point) => point !== why);
+        return found("unsure", "unsure", "early", `Too early to say: ${why.replace(" cannot say yet:", ":")}`, points);
     }
     return found("unsure", "wait", "hold", `Not yet: ${holds[0] || "the gateway has not said what holds it"}`, [
         ...holds, "Every gate passes so far."]);
@@ -90,14 +100,21 @@ function readyJudgement(status, goal, found) {
 function withoutNext(status, open, found) {
     const { rollout } = status;
     if (!rollout.plan) {
-        return found("unsure", "unsure", "no plan", `No plan: the percent is set by hand, now ${percentText(rollout.percent)}`, open);
+        const now = percentText(rollout.percent);
+        return found("unsure", "unsure", "no plan", `No plan: the percent is set by hand, now ${now}`, open);
     }
-    if (open.length) return found("unsure", "unsure", "last, early", `Too early to say: ${open[0]}`, open);
-    return found("good", "good", "last", `In the last stage, ${stageText(rollout.stage, rollout.percent)}: every gate passes`, []);
+    if (open.length) {
+        const why = open[0].replace(" cannot say yet:", ":");
+        return found("unsure", "unsure", "last, early", `Too early to say: ${why}`, open.slice(1));
+    }
+    const here = stageText(rollout.stage, rollout.percent);
+    return found("good", "good", "last", `In the last stage, ${here}: every gate passes`, []);
 }
 
 function completePoints(rollout) {
-    if (rollout.legacy_unwritten_since) return [`Legacy has not been written since ${timeText(rollout.legacy_unwritten_since)}.`];
+    if (rollout.legacy_unwritten_since) {
+        return [`Legacy has not been written since ${timeText(rollout.legacy_unwritten_since)}.`];
+    }
     return rollout.keep_ends_at ? [`Legacy goes on being written until ${timeText(rollout.keep_ends_at)}.`] : [];
 }
 

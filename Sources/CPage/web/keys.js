@@ -2,14 +2,14 @@
 
 const keys = {
     r() {
-        const button = document.querySelector('[data-action="rollback"]');
+        const button = actionButton("rollback");
         button.focus();
         if (rollback.state !== "armed") button.click();
     },
-    p() { document.querySelector('[data-action="promote"]').click(); },
+    p() { actionButton("promote").click(); },
     h() {
         const wanted = view.status?.rollout.state === "paused" ? "resume" : "pause";
-        document.querySelector(`[data-action="${wanted}"]`).click();
+        actionButton(wanted).click();
     },
     u() {
         byId("user").focus();
@@ -38,7 +38,8 @@ function startKeys() {
     box.addEventListener("change", () => store("localStorage", "cutover-keys", box.checked ? "on" : "off"));
     document.addEventListener("keydown", (event) => {
         if (event.key === "Escape") return letGo();
-        if (!box.checked || event.repeat || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+        if (!box.checked || event.repeat || isTyping(event.target)) return;
+        if (event.ctrlKey || event.metaKey || event.altKey) return;
         const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
         if (!act) return;
         event.preventDefault();

@@ -59,7 +59,8 @@ function nextHolds(next) {
 
 function renderLadder() {
     const stages = view.rollout?.stages || [];
-    sync(byId("ladder"), rungStates(stages, view.status.rollout), (stage) => `${stage.index} ${stage.name}`, makeRung, updateRung);
+    const rungs = rungStates(stages, view.status.rollout);
+    sync(byId("ladder"), rungs, (stage) => `${stage.index} ${stage.name}`, makeRung, updateRung);
     byId("ladder").style.setProperty("--rungs", String(Math.max(1, stages.length)));
     byId("no-ladder").hidden = view.rollout === null || stages.length > 0;
 }

@@ -19,16 +19,17 @@ function renderLegs() {
     const { status } = view;
     const host = byId("legs");
     if (!host.firstChild) {
-        host.append(h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Writes on their way, by backend" }, h("table", { class: "plain" },
-            h("thead", {}, h("tr", {}, ...["to", "outstanding", "oldest waits", "catching up"].map((text) => h("th", { scope: "col", text })))),
-            h("tbody", {}, ...sides.map((side) => h("tr", { "data-side": side }, h("th", { scope: "row", text: side }),
-                h("td", { class: "count" }), h("td", { class: "oldest" }), h("td", { class: "catch-up" })))))));
+        const rows = sides.map((side) => h("tr", { "data-side": side }, h("th", { scope: "row", text: side }),
+            h("td", { class: "count" }), h("td", { class: "oldest" }), h("td", { class: "catch-up" })));
+        host.append(scroller("Writes on their way, by backend", h("table", { class: "plain" },
+            columns(["to", "outstanding", "oldest waits", "catching up"]), h("tbody", {}, ...rows))));
     }
     for (const row of host.querySelectorAll("tbody tr")) {
         const { side } = row.dataset;
         const pending = status.journal.pending?.[side] ?? 0;
         say(row.querySelector(".count"), countText(pending));
-        say(row.querySelector(".oldest"), pending > 0 ? durationText(status.journal.oldest_pending_seconds?.[side]) : "–");
+        const oldest = status.journal.oldest_pending_seconds?.[side];
+        say(row.querySelector(".oldest"), pending > 0 ? durationText(oldest) : "–");
         say(row.querySelector(".catch-up"), catchUpText(status, side));
     }
     say(byId("parked-title"), `Parked legs: ${countText(status.journal.parked)}`);
@@ -65,14 +66,15 @@ function makeParked(row) {
     const which = parkedSides(row);
     const refusal = which.map((side) => {
         const { last_status: status, attempts } = row.legs[side];
-        return `${side} ${status ? `answered ${status}` : "refused"} after ${many(attempts ?? 0, "try").replace("trys", "tries")}`;
+        return `${side} ${status ? `answered ${status}` : "refused"}, attempts: ${countText(attempts ?? 0)}`;
     }).join("; ");
     return h("li", {},
         h("div", { class: "what" },
             h("p", {}, h("code", { text: `${row.method} ${row.target}` })),
-            h("p", { class: "small" }, timeNode(row.at), ` · change ${row.seq}`, row.user === null ? "" : ` · user ${row.user}`, ` · ${refusal}`)),
-        h("button", { type: "button", class: "needs-token", "data-action": "replay", "data-seq": row.seq, "aria-label": `Replay change ${row.seq}`,
-            text: "Replay", onclick: () => replay({ seqs: [row.seq] }) }));
+            h("p", { class: "small" }, timeNode(row.at), ` · change ${row.seq}`,
+                row.user === null ? "" : ` · user ${row.user}`, ` · ${refusal}`)),
+        button("Replay", () => replay({ seqs: [row.seq] }),
+            { class: "needs-token", "data-action": "replay", "aria-label": `Replay change ${row.seq}` }));
 }
 
 function renderParked() {
@@ -86,11 +88,12 @@ function renderParked() {
     const after = host.querySelector(".after");
     after.replaceChildren();
     if (parked.next !== null) {
-        after.append(h("button", { type: "button", class: "quiet", text: "Show older ones", onclick: () => loadMoreParked(parked.next) }));
+        after.append(button("Show older ones", () => loadMoreParked(parked.next), { class: "quiet" }));
     }
     if (view.status.journal.parked > 1) {
-        after.append(twice(h("button", { type: "button", class: "needs-token", "data-action": "replay-all" }),
-            "Replay all", `Press again: replay ${many(view.status.journal.parked, "leg")}`, () => replay({ all_parked: true })));
+        const all = button("Replay all", null, { class: "needs-token", "data-action": "replay-all" });
+        const again = `Press again: replay ${many(view.status.journal.parked, "leg")}`;
+        after.append(twice(all, "Replay all", again, () => replay({ all_parked: true })));
     }
     renderActions();
 }

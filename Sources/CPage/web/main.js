@@ -1,4 +1,4 @@
-// All files of this folder share one scope, in the order that AdminPage.swift gives them; this one comes last and starts
+// All files of this folder share one scope, in the order that CPage.c gives them; this one comes last and starts
 // the page. `view` is what the gateway said last; whoever changes it renders.
 
 const view = { status: null, rollout: null, rolloutFor: null, aheadUntil: 0 };

@@ -12,7 +12,8 @@ function renderShadow() {
         ([, label]) => h("div", {}, h("dt", { text: label }), h("dd")),
         (node, [key]) => say(node.querySelector("dd"), countText(shadow[key])));
     // Without a stream nobody brings them; the count says when there are more.
-    if (mismatchList.count !== shadow.mismatched && (feed.link !== "live" || !mismatchList.loaded)) loadMismatches(null);
+    const isMissed = mismatchList.count !== shadow.mismatched && feed.link !== "live";
+    if (isMissed || !mismatchList.loaded) loadMismatches(null);
     mismatchList.count = shadow.mismatched;
 }
 
@@ -49,12 +50,13 @@ function answerText(answer) {
 function makeMismatch(item) {
     const paths = item.paths || [];
     const first = paths.length ? paths[0] || "(the whole answer)" : item.kind;
+    const summary = paths.length > 1 ? `${first} and ${paths.length - 1} more` : first;
     const details = h("details", {},
         h("summary", {},
             h("span", { class: "when" }, timeNode(item.at)),
             h("code", { class: "target", text: `${item.method} ${item.target}` }),
             h("span", { class: "kind", text: item.kind }),
-            h("span", { class: "paths small", text: paths.length > 1 ? `${first} and ${paths.length - 1} more` : first })));
+            h("span", { class: "paths small", text: summary })));
     // Made only when it is looked at.
     details.addEventListener("toggle", () => {
         if (details.open && details.children.length === 1) details.append(mismatchDetails(item, paths));
@@ -64,17 +66,17 @@ function makeMismatch(item) {
 
 function mismatchDetails(item, paths) {
     const values = item.values || [];
+    // Values are kept only where the configuration says so.
+    const shown = values.length ? sides : [];
+    const code = (text) => h("code", { text: text ?? "–" });
     const rows = paths.map((path, index) => h("tr", {},
-        h("th", { scope: "row" }, h("code", { text: path || "(the whole answer)" })),
-        ...(values.length ? sides.map((side) => h("td", {}, h("code", { text: values[index]?.[side] ?? "–" }))) : [])));
-    const head = ["differing path", ...(values.length ? sides : [])];
-    return h("div", { class: "inside" },
-        h("dl", { class: "both" }, ...sides.map((side) => h("div", { "data-side": side },
-            h("dt", { text: side }), h("dd", {}, `answered ${item[side]?.status ?? "–"}, hash `, h("code", { text: item[side]?.hash ?? "–" }))))),
-        rows.length
-            ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Differing paths" }, h("table", { class: "plain" },
-                h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col", text })))), h("tbody", {}, ...rows)))
-            : h("p", { class: "small", text: "No path: the answers differ as a whole." }));
+        h("th", { scope: "row" }, code(path || "(the whole answer)")),
+        ...shown.map((side) => h("td", {}, code(values[index]?.[side])))));
+    const answers = sides.map((side) => h("div", { "data-side": side }, h("dt", { text: side }),
+        h("dd", {}, `answered ${item[side]?.status ?? "–"}, hash `, code(item[side]?.hash))));
+    const table = h("table", { class: "plain" }, columns(["differing path", ...shown]), h("tbody", {}, ...rows));
+    return h("div", { class: "inside" }, h("dl", { class: "both" }, ...answers), rows.length
+        ? scroller("Differing paths", table) : h("p", { class: "small", text: "No path: they differ as a whole." }));
 }
 
 function renderMismatches() {
@@ -83,9 +85,11 @@ function renderMismatches() {
         host.replaceChildren(h("p", { class: "none", text: "None on record." }));
         return;
     }
-    if (!host.querySelector("ul")) host.replaceChildren(h("ul", { class: "rows folded" }), h("div", { class: "after" }));
+    if (!host.querySelector("ul")) {
+        host.replaceChildren(h("ul", { class: "rows folded" }), h("div", { class: "after" }));
+    }
     sync(host.querySelector("ul"), mismatchList.items, (item) => item.seq, makeMismatch);
     const older = mismatchList.next !== null && mismatchList.items.length < MISMATCHES_KEPT;
-    sync(host.querySelector(".after"), older ? [mismatchList.next] : [], () => "older", () => h("button",
-        { type: "button", class: "quiet", text: "Show older ones", onclick: () => loadMismatches(mismatchList.next) }));
+    sync(host.querySelector(".after"), older ? [mismatchList.next] : [], () => "older",
+        () => button("Show older ones", () => loadMismatches(mismatchList.next), { class: "quiet" }));
 }

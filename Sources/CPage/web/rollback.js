@@ -1,5 +1,5 @@
-// One motion back: press, and press again on the same spot (or Enter). Nothing to type, nothing to wait for: what hangs is
-// cut off, and while no answer comes it is sent again; a second rollback does what the first one did.
+// One motion back: press, and press again on the same spot (or Enter). Nothing to type, nothing to wait for: what
+// hangs is cut off, and while no answer comes it is sent again; a second rollback does what the first one did.
 
 const ARMED_FOR = 8_000;
 const ROLLBACK_TIMEOUT = 5_000;
@@ -8,7 +8,10 @@ const ROLLBACK_TRIES = 6;
 /** rest | armed | going | done | failed */
 const rollback = { state: "rest", clock: null, words: "" };
 
-/** Where a rollback goes: the first stage of percent 0 that still dual-writes (the gateway decides it in the same way). */
+/**
+ * Where a rollback goes: the first stage of percent 0 that still dual-writes (the gateway decides it in the same
+ * way).
+ */
 function rollbackGoal() {
     const stage = (view.rollout?.stages || []).find((one) => one.percent === 0 && one.dual_write !== false);
     return stage ? stageText(stage.name, 0) : percentText(0);
@@ -24,7 +27,7 @@ function setRollback(state, words = "") {
 }
 
 function renderRollbackButton() {
-    const button = document.querySelector('[data-action="rollback"]');
+    const button = actionButton("rollback");
     const goal = rollbackGoal();
     const words = {
         rest: ["Roll back", `to ${goal}`], failed: ["Roll back", "try again"],
@@ -47,7 +50,8 @@ async function roll() {
     setRollback("going", "Rolling back …");
     for (let attempt = 1; ; attempt += 1) {
         try {
-            const answer = await change("POST", "rollout/rollback", { reason: PAGE_REASON }, { cutsIn: true, timeout: ROLLBACK_TIMEOUT });
+            const answer = await change("POST", "rollout/rollback", { reason: PAGE_REASON },
+                { cutsIn: true, timeout: ROLLBACK_TIMEOUT });
             closeStep();
             setRollback("done", `Rolled back to ${stageText(answer.after?.stage, answer.after?.percent)}.`);
             takeAfter(answer);
@@ -66,7 +70,7 @@ async function roll() {
 }
 
 function startRollback() {
-    const button = document.querySelector('[data-action="rollback"]');
+    const button = actionButton("rollback");
     button.addEventListener("click", pressRollback);
     // A key held down is one press, not two.
     button.addEventListener("keydown", (event) => {

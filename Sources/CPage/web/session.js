@@ -45,7 +45,9 @@ async function learnRole() {
 function setRole(role) {
     const before = session.role;
     session.role = role;
-    const words = { none: "Read only", checking: "Asking …", operator: "Operator", viewer: "Viewer", unknown: "Token unchecked" };
+    const words = {
+        none: "Read only", checking: "Asking …", operator: "Operator", viewer: "Viewer", unknown: "Token unchecked",
+    };
     say(byId("role"), words[role]);
     mark(byId("token-open"), "data-role", role);
     byId("token-forget").hidden = !session.token;
@@ -118,7 +120,8 @@ function applyTimes(zone) {
     showsLocalTime = zone === "local";
     const name = Intl.DateTimeFormat().resolvedOptions().timeZone || "local time";
     say(byId("times"), showsLocalTime ? name : "UTC");
-    mark(byId("times"), "title", showsLocalTime ? `Times in ${name}; press for UTC` : `Times in UTC; press for ${name}`);
+    const other = showsLocalTime ? "UTC" : name;
+    mark(byId("times"), "title", `Times in ${showsLocalTime ? name : "UTC"}; press for ${other}`);
     store("localStorage", "cutover-times", zone);
 }
 

@@ -4,7 +4,8 @@ function explainUser(user, rollout) {
     const name = `User ${user.user}`;
     const served = `served by ${user.side} since ${timeText(user.since)}`;
     const place = user.bucket === null ? "no bucket" : `bucket ${user.bucket} of 10000`;
-    const stage = rollout.stage ? `stage ${stageText(rollout.stage, rollout.percent)}` : `the percent (${percentText(rollout.percent)})`;
+    const stage = rollout.stage
+        ? `stage ${stageText(rollout.stage, rollout.percent)}` : `the percent (${percentText(rollout.percent)})`;
     const admitted = `${place}, ${stage} admits it`;
     const needs = user.percent_needed === null ? "" : ` (it needs ${percentText(user.percent_needed)})`;
     const other = user.side === "new" ? "legacy" : "new";
@@ -12,12 +13,16 @@ function explainUser(user, rollout) {
     case "in-percent": return `${name}: ${admitted}; ${served}.`;
     case "outside-percent": return `${name}: ${place}, ${stage} does not admit it${needs}; ${served}.`;
     case "pinned-legacy":
-    case "pinned-new": return `${name}: pinned to ${user.side} by an operator, whatever the percent (${place}); ${served}.`;
+    case "pinned-new":
+        return `${name}: pinned to ${user.side} by an operator, whatever the percent (${place}); ${served}.`;
     case "anonymous": return `${name}: anonymous, so there is nothing to split by; ${served}.`;
     case "not-backfilled": return `${name}: ${admitted}, but its history is not copied to new yet; ${served}.`;
-    case "behind": return `${name}: ${admitted}, but writes of this user are still on their way to new; ${served} until they hold.`;
-    case "breaker-open": return `${name}: ${admitted}, but new is failing and its breaker is open; ${served} meanwhile.`;
-    case "draining": return `${name}: moves to ${other}, but writes are still on their way there; ${served} until they hold.`;
+    case "behind":
+        return `${name}: ${admitted}, but writes of theirs are still on their way to new; ${served} until they hold.`;
+    case "breaker-open":
+        return `${name}: ${admitted}, but new is failing and its breaker is open; ${served} meanwhile.`;
+    case "draining":
+        return `${name}: moves to ${other}, but writes are still on their way there; ${served} until they hold.`;
     default: return `${name}: ${place}; ${served} (${user.reason}).`;
     }
 }
@@ -43,11 +48,14 @@ function renderUser() {
     byId("user-says").replaceChildren(
         h("p", { class: "answer", "data-side": user.side, text: explainUser(user, view.status.rollout) }),
         h("div", { class: "actions" },
-            ...sides.filter((side) => user.pin !== side).map((side) => h("button", { type: "button", class: "needs-token",
-                text: `Keep on ${side}`, onclick: () => pin(user.user, side) })),
-            ...(pinned ? [h("button", { type: "button", class: "needs-token", text: "Let the percent decide", onclick: () => pin(user.user, null) })] : [])),
+            ...sides.filter((side) => user.pin !== side).map((side) => pinButton(`Keep on ${side}`, user, side)),
+            ...(pinned ? [pinButton("Let the percent decide", user, null)] : [])),
         h("p", { class: "says", id: "pin-says", role: "status" }));
     renderActions();
+}
+
+function pinButton(text, user, side) {
+    return button(text, () => pin(user.user, side), { class: "needs-token" });
 }
 
 async function pin(user, side) {

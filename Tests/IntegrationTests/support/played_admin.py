@@ -7,7 +7,9 @@ text that wants to be markup). It serves the document and the headers that the r
 import copy
 import http.server
 import json
+import math
 import queue
+import random
 import threading
 import time
 import urllib.parse
@@ -26,9 +28,9 @@ def stages():
             for name, percent, shadow, hold in made]
 
 
-def gate(name, threshold, value, samples, verdict="pass", backend="new", reason=None, over_legacy=None):
+def gate(name, threshold, value, samples, verdict="pass", backend="new", reason="", over_legacy=None):
     return {"name": name, "threshold": threshold, "over_legacy": over_legacy, "backend": backend, "value": value,
-            "samples": samples, "verdict": verdict, "reason": reason or f"gate {name} says {verdict}"}
+            "samples": samples, "verdict": verdict, "reason": reason, "applies": True}
 
 
 def healthy_status():
@@ -64,7 +66,7 @@ def healthy_status():
         "gates": gates,
         "next": {"stage": "early", "percent": 10.0, "mode": "manual", "hold_seconds": 7200, "held_seconds": 4380,
                  "idle_seconds": 120, "waiting_seconds": 0, "ready": False,
-                 "blocked_by": ["canary is held for another 47 min under load"]},
+                 "blocked_by": ["stage canary is held for 47 min more"]},
         "shadow": {"compared": 812340, "matched": 812178, "mismatched": 12, "transient": 150, "dropped": 3},
         "journal": {"pending": {"legacy": 0, "new": 3}, "oldest_pending_seconds": {"legacy": 0, "new": 0.4}, "parked": 0,
                     "missing": {"legacy": 0}, "caught_up_at": {"legacy": None}, "caught_up_legs": {"legacy": 0},
@@ -84,6 +86,23 @@ def history_row(at, seconds=10, **more):
            "pending": {"legacy": 0, "new": 2}, "parked": 0}
     row.update(more)
     return row
+
+
+def ordinary_rows(now, seed=4):
+    """Fifteen minutes and a window of five more in tens of seconds: shadow reads, then a canary that is as good as legacy."""
+    draw, rows = random.Random(seed), []
+    for age in range(120, 0, -1):
+        canary = age < 62
+        new = draw.randint(38, 60) if canary else 0
+        failed = 1 if canary and draw.random() < 0.03 else 0
+        legacy = round(1740 + 110 * math.sin(age / 11) + draw.randint(-60, 60))
+        rows.append(history_row(
+            now - age * 10, stage="canary" if canary else "shadow", percent=1.0 if canary else 0.0,
+            reads={"legacy": legacy, "new": new}, read_errors={"legacy": int(draw.random() < 0.25), "new": failed},
+            write_p95_seconds={"legacy": 0.021 + 0.004 * math.sin(age / 9) + 0.003 * draw.random(),
+                               "new": 0.018 + 0.003 * math.sin(age / 7) + 0.003 * draw.random() if canary else None},
+            conflicts=int(draw.random() < 0.35), new_requests=new + 12 if canary else 0, fallbacks=failed))
+    return rows
 
 
 class PlayedAdmin:
@@ -252,7 +271,8 @@ class PlayedAdmin:
         rollout = self.status["rollout"]
         before, after = copy.deepcopy(rollout), copy.deepcopy(rollout)
         if path == "rollout/promote":
-            failing = [one["reason"] for one in self.status["gates"] if one["verdict"] == "fail"]
+            failing = [f"gate {one['name']} fails: {one['reason']}" for one in self.status["gates"]
+                       if one["verdict"] == "fail"]
             if failing and not body.get("force"):
                 return problem(409, "; ".join(failing), failing)
             goal = self.status["next"]

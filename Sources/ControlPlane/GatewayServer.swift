@@ -18,6 +18,7 @@ package final class GatewayServer: Sendable {
     private let controller: RolloutController
     private let dataPlane: DataPlane
     private let board: FigureBoard
+    private let history: HistoryRecorder
     private let reverseSync: ReverseSync
     private let tokens: AdminTokens
     private let health = JournalHealth()
@@ -82,6 +83,9 @@ package final class GatewayServer: Sendable {
         coordinator.set(dataPlane.shared.coordinator)
         reverseSync = ReverseSync(dataPlane: dataPlane, journal: journal, controller: controller)
         board = FigureBoard(dataPlane: dataPlane, control: control, windowSeconds: settings.plan?.windowSeconds ?? 300)
+        history = HistoryRecorder(
+            instance: storage.instance, journal: journal, isShared: cluster != nil, wall: clinux_wall_milliseconds(),
+            monotonic: monotonicMilliseconds)
     }
 
     private static func retention(_ settings: Settings) -> Retention {
@@ -111,6 +115,7 @@ package final class GatewayServer: Sendable {
                     try await GatewayServer.recover(from: journal, into: dataPlane)
                     await reverseSync.resume()
                 }
+                await history.begin(controller, storage)
                 return .success(())
             } catch {
                 return .failure(ServerError(text: error.message))
@@ -179,7 +184,7 @@ package final class GatewayServer: Sendable {
     private func makeAPI() -> AdminAPI {
         AdminAPI(
             controller: controller, dataPlane: dataPlane, storage: storage, health: health, board: board,
-            tokens: tokens, reverseSync: reverseSync,
+            history: history, tokens: tokens, reverseSync: reverseSync,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
     }
@@ -189,6 +194,7 @@ package final class GatewayServer: Sendable {
             while !isStopped.load(ordering: .relaxed) {
                 usleep(1_000_000)
                 board.tick()
+                history.observe(board, dataPlane, controller, storage)
                 guard !isTicking.exchange(true, ordering: .acquiringAndReleasing) else { continue }
                 Task.detached { [self] in
                     await controller.tick(now: clinux_wall_milliseconds())
@@ -209,6 +215,10 @@ package final class GatewayServer: Sendable {
         let limit = waitFor { await controller.picture.settings.timeouts.drainMilliseconds }
         let isDrained = dataPlane.drain(milliseconds: limit)
         if !isDrained { logLine("drain: some clients were not done in time and are cut off") }
+        waitFor { [self] in
+            await history.finish(
+                wall: clinux_wall_milliseconds(), monotonic: monotonicMilliseconds, snapshot: board.snapshot())
+        }
         let isKept = journal.close()
         if !isKept {
             logLine("drain: the store did not take everything; what is missing is sent again after the next start")

@@ -1,3 +1,4 @@
+import CLinux
 import Configuration
 import FoundationEssentials
 import Gateway
@@ -42,6 +43,9 @@ private struct Office {
             controller: house.controller, dataPlane: dataPlane, storage: Storage(journal: house.journal),
             health: JournalHealth(),
             board: FigureBoard(dataPlane: dataPlane, control: house.metrics, windowSeconds: 300),
+            history: HistoryRecorder(
+                instance: "test", journal: house.journal, wall: clinux_wall_milliseconds(),
+                monotonic: monotonicMilliseconds),
             tokens: try AdminTokens(directory: directory), reverseSync: sync, wayBack: WayBack { _ in wayBack },
             reload: { _ in reload },
             isReady: { isReady.value.load(ordering: .relaxed) })

@@ -18,6 +18,7 @@ package final class GatewayServer: Sendable {
     private let controller: RolloutController
     private let dataPlane: DataPlane
     private let board: FigureBoard
+    private let history: HistoryRecorder
     private let reverseSync: ReverseSync
     private let pilot: PilotDriver
     private let alerts: AlertDesk
@@ -87,8 +88,12 @@ package final class GatewayServer: Sendable {
         coordinator.set(dataPlane.shared.coordinator)
         reverseSync = ReverseSync(dataPlane: dataPlane, journal: journal, controller: controller)
         board = FigureBoard(dataPlane: dataPlane, control: control, windowSeconds: settings.plan?.windowSeconds ?? 300)
+        history = HistoryRecorder(
+            instance: storage.instance, journal: journal, isShared: cluster != nil, wall: clinux_wall_milliseconds(),
+            monotonic: monotonicMilliseconds)
         pilot = PilotDriver(
             controller: controller, board: board, dataPlane: dataPlane, journal: journal,
+            loadSeconds: { [history] in await history.loadSeconds(since: $0) },
             onJudged: { [alerts] gates in
                 alerts.judged(gates.map { AlertGate(name: $0.name, verdict: $0.verdict, reason: $0.reason) })
             },
@@ -134,6 +139,7 @@ package final class GatewayServer: Sendable {
                     try await GatewayServer.recover(from: journal, into: dataPlane)
                     await reverseSync.resume()
                 }
+                await history.begin(controller, storage)
                 return .success(())
             } catch {
                 return .failure(ServerError(text: error.message))
@@ -203,7 +209,7 @@ package final class GatewayServer: Sendable {
     private func makeAPI() -> AdminAPI {
         AdminAPI(
             controller: controller, dataPlane: dataPlane, storage: storage, health: health, board: board,
-            tokens: tokens, reverseSync: reverseSync, pilot: pilot, alerts: alerts,
+            history: history, tokens: tokens, reverseSync: reverseSync, pilot: pilot, alerts: alerts,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
     }
@@ -215,6 +221,7 @@ package final class GatewayServer: Sendable {
             while !isStopped.load(ordering: .relaxed) {
                 usleep(1_000_000)
                 board.tick()
+                history.observe(board, dataPlane, controller, storage)
                 if !isWatching.exchange(true, ordering: .acquiringAndReleasing) {
                     Task.detached { [self] in
                         await watch.look()
@@ -242,6 +249,10 @@ package final class GatewayServer: Sendable {
         let limit = waitFor { await controller.picture.settings.timeouts.drainMilliseconds }
         let isDrained = dataPlane.drain(milliseconds: limit)
         if !isDrained { logLine("drain: some clients were not done in time and are cut off") }
+        waitFor { [self] in
+            await history.finish(
+                wall: clinux_wall_milliseconds(), monotonic: monotonicMilliseconds, snapshot: board.snapshot())
+        }
         let isKept = journal.close()
         if !isKept {
             logLine("drain: the store did not take everything; what is missing is sent again after the next start")

@@ -13,12 +13,15 @@ struct Storage: Sendable {
     /// Held for its lock, where the store itself does not hold it.
     private let directory: DataDirectory?
     let kind: String
+    /// This gateway's name among those of the store.
+    let instance: String
 
     /// The store that a test has opened.
     init(journal: ThreadedJournal, cluster: (any JournalCluster)? = nil, kind: String = "sqlite") {
         self.journal = journal
         self.cluster = cluster
         self.kind = kind
+        instance = "test"
         directory = nil
     }
 
@@ -34,13 +37,16 @@ struct Storage: Sendable {
             kind = "sqlite"
             journal = try ThreadedJournal(
                 sqlite: settings.dataDirectory, retention: retention, onGroup: onGroup)
+            // It only tells rows of the history apart after a move to a shared store: a full disk must not stop the start.
+            instance = (try? DataDirectory.instanceName(in: settings.dataDirectory)) ?? "embedded"
         case .postgresql(let url):
             let directory = try DataDirectory(settings.dataDirectory)
             let address = try PostgresAddress(url)
             let membership = Membership()
             journal = try ThreadedJournal(
                 postgres: address, membership: membership, retention: retention, onGroup: onGroup)
-            cluster = try PostgresCluster(address, name: try directory.instanceName(), membership: membership)
+            instance = try directory.instanceName()
+            cluster = try PostgresCluster(address, name: instance, membership: membership)
             self.directory = directory
             kind = "postgresql"
         }

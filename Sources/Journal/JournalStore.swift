@@ -30,6 +30,12 @@ package protocol JournalReading: AnyObject {
     /// Events, newest first.
     func events(before cursor: Int64?, limit: Int) throws(JournalError) -> [RolloutEvent]
     func pins() throws(JournalError) -> [Pin]
+    /// Rows of the history of all gateways, newest first.
+    /// - Parameters:
+    ///   - from: none that begins before, in milliseconds since 1970.
+    ///   - cursor: only those after this place; nil for the newest page.
+    func history(_ resolution: HistoryResolution, from: Int64, before cursor: HistoryCursor?, limit: Int)
+        throws(JournalError) -> [HistoryRow]
     /// Grows with every change of rollout or pins in a store that gateways share; 0 in one that is not shared. What is read
     /// after it is at least as new.
     func sharedVersion() throws(JournalError) -> Int64
@@ -74,7 +80,17 @@ package protocol JournalStore: JournalReading {
     /// - Returns: false, and no event is kept, when the user was not pinned.
     func removePin(user: String, event: RolloutEvent) throws(JournalError) -> Bool
     func appendEvent(_ event: RolloutEvent) throws(JournalError)
+
+    /// Adds rows to the history, each merged with what is stored for the same span (`HistoryRow.merged(with:)`), and removes at
+    /// most `historyPruneRows` of each resolution that are older than they are kept.
+    ///
+    /// Not to be called again with the same rows after a failure: what may have been kept would be counted twice.
+    /// - Parameter now: milliseconds since 1970.
+    func appendHistory(_ rows: [HistoryRow], now: Int64) throws(JournalError)
 }
+
+/// Old rows of each resolution that one `appendHistory` removes at most.
+package let historyPruneRows = 50
 
 extension JournalStore {
     /// A store that is not shared owns all of it.

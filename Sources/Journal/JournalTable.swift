@@ -87,6 +87,10 @@ package struct JournalTable: Sendable {
 
     package static let pin = JournalTable("pin", key: 1, (.text, ["user"]), (.small, ["side"]), (.integer, ["since"]))
 
+    package static let history = JournalTable(
+        "history", key: HistoryFigure.keys.count, (.medium, ["resolution"]), (.integer, ["at"]), (.text, ["instance"]),
+        (.integer, HistoryFigure.all.map(\.column)), (.text, HistoryFigure.texts.map(\.column)))
+
     /// All of them. A change comes before what belongs to it.
-    package static let all = [change, batchRecord, changeBody, recordRevision, rollout, event, pin]
+    package static let all = [change, batchRecord, changeBody, recordRevision, rollout, event, pin, history]
 }

@@ -55,7 +55,10 @@ package final class DataDirectory: Sendable {
 
     /// A name that stays this directory's for ever: who a gateway is to the others of a shared store, over restarts. Made at the
     /// first call.
-    package func instanceName() throws(JournalError) -> String {
+    package func instanceName() throws(JournalError) -> String { try Self.instanceName(in: path) }
+
+    /// The same for a directory whose lock somebody else in this process holds.
+    package static func instanceName(in path: String) throws(JournalError) -> String {
         let file = path + "/instance"
         let existing = open(file, O_RDONLY | O_CLOEXEC)
         if existing >= 0 {
@@ -74,10 +77,10 @@ package final class DataDirectory: Sendable {
         // Under another name until it is whole and durable: a name that changed would leave the old one's changes to wait.
         let draft = file + ".new"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw JournalError(.cannotOpen, "cannot create \(file): \(Self.reason())") }
+        guard descriptor >= 0 else { throw JournalError(.cannotOpen, "cannot create \(file): \(reason())") }
         defer { close(descriptor) }
         guard write(descriptor, name, name.count) == name.count, fsync(descriptor) == 0, rename(draft, file) == 0 else {
-            throw JournalError(.cannotOpen, "cannot write \(file): \(Self.reason())")
+            throw JournalError(.cannotOpen, "cannot write \(file): \(reason())")
         }
         return String(decoding: name, as: UTF8.self)
     }

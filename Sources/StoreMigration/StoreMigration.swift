@@ -197,6 +197,7 @@ extension StoreMigration {
         case "batch_record": "record \(number(1)) of change \(number(0))"
         case "rollout": "the rollout"
         case "event": "event \(number(0))"
+        case "history": "row \(place) of the history (\(number(0)) s from \(number(1)))"
         default: "change \(number(0))"
         }
     }

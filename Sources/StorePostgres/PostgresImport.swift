@@ -25,8 +25,9 @@ package final class PostgresImport {
     /// Looks whether the store could take a journal, and changes nothing.
     /// - Throws: `foreign`, `newerSchema`, `cannotOpen`, `unreachable`; `inUse` when it holds something already.
     package func inspect() throws(JournalError) {
-        if try PostgresSchema.presentVersion(connection) > 0 {
-            try requireEmpty()
+        let version = try PostgresSchema.presentVersion(connection)
+        if version > 0 {
+            try requireEmpty(version: version)
             return
         }
         let mayCreate = try ask(
@@ -54,9 +55,9 @@ package final class PostgresImport {
         try start("BEGIN")
         // Whoever joins writes to `gateway`, and nobody writes anything else without having joined.
         try connection.script(
-            "LOCK TABLE gateway, rollout, event, pin, counter IN EXCLUSIVE MODE",
+            "LOCK TABLE gateway, rollout, event, pin, counter, history IN EXCLUSIVE MODE",
             timeoutMilliseconds: Self.timeoutMilliseconds)
-        try requireEmpty()
+        try requireEmpty(version: PostgresSchema.version)
         // Ended by an update, which fences it; and so that it is looked after as any other that has ended.
         owner = try ask(
             "import_owner",
@@ -95,15 +96,18 @@ package final class PostgresImport {
         lanes = LaneHash(low: seeds.integer(0, 0), high: seeds.integer(0, 1))
     }
 
-    private func requireEmpty() throws(JournalError) {
+    /// - Parameter version: of the schema that the store has.
+    private func requireEmpty(version: Int64) throws(JournalError) {
+        let hasHistory = version >= PostgresSchema.historyVersion
         let rows = try ask(
-            "import_holds",
+            hasHistory ? "import_holds" : "import_held",
             """
             SELECT (SELECT count(*) FROM change), (SELECT count(*) FROM record_revision), (SELECT count(*) FROM event),
                 (SELECT count(*) FROM pin), (SELECT count(*) FROM rollout),
-                (SELECT count(*) FROM gateway WHERE ended_at IS NULL AND expires_at > clock_timestamp())
+                (SELECT count(*) FROM gateway WHERE ended_at IS NULL AND expires_at > clock_timestamp()),
+                \(hasHistory ? "(SELECT count(*) FROM history)" : "0::bigint")
             """)
-        let nouns = ["change", "record revision", "event", "pin", "rollout", "running gateway"]
+        let nouns = ["change", "record revision", "event", "pin", "rollout", "running gateway", "history row"]
         let held = nouns.indices.filter { rows.integer(0, $0) > 0 }.map { index in
             "\(rows.integer(0, index)) \(nouns[index])\(rows.integer(0, index) == 1 ? "" : "s")"
         }

@@ -21,7 +21,11 @@ package enum PostgresSchema {
     package static let skipped = "(NOT dual_write AND side = 1 AND legacy_state = 'skipped')"
 
     /// Each step takes the store from version `index` to `index + 1`. Steps are never edited once released.
-    static let migrations: [String] = [tables + clusterTables + groupFunctions + rareFunctions + clusterFunctions]
+    static let migrations: [String] = [
+        tables + clusterTables + groupFunctions + rareFunctions + clusterFunctions, historyTable,
+    ]
+    /// The first version that has a history.
+    static let historyVersion: Int64 = 2
 
     /// How long a migration may take: it may rewrite a large table.
     private static let migrationTimeoutMilliseconds: UInt64 = 120_000

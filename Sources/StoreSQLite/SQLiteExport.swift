@@ -27,7 +27,13 @@ package final class SQLiteExport {
     }
 
     package func count(_ table: JournalTable) throws(JournalError) -> Int64 {
-        try connection.integer("SELECT count(*) FROM \"\(table.name)\"")
+        try holds(table) ? try connection.integer("SELECT count(*) FROM \"\(table.name)\"") : 0
+    }
+
+    /// Whether the file has this table: an older one may lack it, and holds no rows of it then.
+    private func holds(_ table: JournalTable) throws(JournalError) -> Bool {
+        try connection.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '\(table.name)'")
+            == 1
     }
 
     /// The newest place ever given out; 0: none.
@@ -44,6 +50,7 @@ package final class SQLiteExport {
     package func pages(
         _ table: JournalTable, _ body: ([[StoredValue]]) throws(JournalError) -> Void
     ) throws(JournalError) {
+        guard try holds(table) else { return }
         var selected = Self.list(table.columns)
         var columns = table.columns.map(\.kind)
         if table.name == JournalTable.batchRecord.name {
@@ -69,6 +76,7 @@ package final class SQLiteExport {
 
     /// Which of these keys are in the table.
     package func contains(_ table: JournalTable, keys: [[StoredValue]]) throws(JournalError) -> [Bool] {
+        guard try holds(table) else { return keys.map { _ in false } }
         let condition = table.keys.map { "\"\($0.name)\" = ?" }.joined(separator: " AND ")
         let find = try Statement(connection, "SELECT 1 FROM \"\(table.name)\" WHERE \(condition)")
         return try keys.map { key throws(JournalError) in

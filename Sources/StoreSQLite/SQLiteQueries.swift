@@ -18,6 +18,7 @@ package final class SQLiteQueries {
             ifnull((SELECT value FROM counter WHERE name = 'pruned_sequence'), 0))
         """
 
+    let connection: SQLiteConnection
     let outstanding: OutstandingQueries
     private let batchRecords: Statement
     private let change: Statement
@@ -32,6 +33,7 @@ package final class SQLiteQueries {
     private let allPins: Statement
 
     init(_ connection: SQLiteConnection) throws(JournalError) {
+        self.connection = connection
         let batchRecords = try Statement(
             connection, "SELECT record, revision, payload_hash FROM batch_record WHERE sequence = ? ORDER BY ordinal")
         self.batchRecords = batchRecords

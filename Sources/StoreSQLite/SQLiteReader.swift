@@ -50,6 +50,12 @@ extension SQLiteReading {
     }
 
     package func pins() throws(JournalError) -> [Pin] { try queries.readPins() }
+
+    package func history(
+        _ resolution: HistoryResolution, from: Int64, before cursor: HistoryCursor?, limit: Int
+    ) throws(JournalError) -> [HistoryRow] {
+        try queries.history(resolution, from: from, before: cursor, limit: limit)
+    }
 }
 
 /// A reading connection to a journal that a `SQLiteStore` of the same process has made ready. Belongs to one thread.

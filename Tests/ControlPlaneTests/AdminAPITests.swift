@@ -1,3 +1,4 @@
+import CLinux
 import Configuration
 import FoundationEssentials
 import Gateway
@@ -45,6 +46,9 @@ private struct Office {
             controller: house.controller, dataPlane: dataPlane, storage: Storage(journal: house.journal),
             health: JournalHealth(),
             board: board,
+            history: HistoryRecorder(
+                instance: "test", journal: house.journal, wall: clinux_wall_milliseconds(),
+                monotonic: monotonicMilliseconds),
             tokens: try AdminTokens(directory: directory), reverseSync: sync, pilot: pilot,
             wayBack: WayBack { _ in wayBack },
             reload: { _ in reload },

@@ -94,7 +94,7 @@ def test_killed_half_way_nothing_is_there_and_it_can_be_run_again(gateway, datab
     gateway.start()
     gateway.stop()
     database.run(
-        "SET search_path TO cutover; TRUNCATE gateway, gateway_group, event, rollout, change, counter;"
+        "SET search_path TO cutover; TRUNCATE gateway, gateway_group, event, rollout, change, counter, history;"
         "INSERT INTO counter VALUES ('version', 0), ('announcement', 0)")
     holder = database.session()
     holder.stdin.write("BEGIN; LOCK TABLE cutover.change_body IN EXCLUSIVE MODE;\n")

@@ -16,5 +16,6 @@ package struct JournalRule: Sendable, CustomTestStringConvertible {
 
     package var testDescription: String { name }
 
-    package static let all = KeyRules.all + RevisionRules.all + StateRules.all + ChangeRules.all
+    package static let all =
+        KeyRules.all + RevisionRules.all + StateRules.all + ChangeRules.all + HistoryRules.all
 }

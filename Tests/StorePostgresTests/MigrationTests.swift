@@ -59,6 +59,11 @@ import Testing
         #expect(try old.loadRollout() == new.loadRollout())
         #expect(try old.pins() == new.pins())
         #expect(try old.events(before: nil, limit: 10_000) == new.events(before: nil, limit: 10_000))
+        for resolution in HistoryResolution.allCases {
+            let history = try old.history(resolution, from: .min, before: nil, limit: 10_000)
+            #expect(history.count > 40)
+            #expect(try history == new.history(resolution, from: .min, before: nil, limit: 10_000))
+        }
         #expect(try old.parked(after: 0, limit: 10_000) == new.parked(after: 0, limit: 10_000))
         #expect(
             try old.unshared(after: 0, skippedOnly: true, limit: 10_000)
@@ -138,6 +143,9 @@ import Testing
             UPDATE record_revision SET payload_hash = '' WHERE sequence = (SELECT max(sequence) FROM record_revision);
             DELETE FROM event WHERE sequence = 7;
             UPDATE rollout SET percent_hundredths = 1;
+            UPDATE history SET parked = parked + 1, write_p95_new_microseconds = -1
+                WHERE at = (SELECT max(at) FROM history WHERE resolution = 600) AND resolution = 600;
+            DELETE FROM history WHERE resolution = 60 AND at = (SELECT min(at) FROM history WHERE resolution = 60);
             SELECT nextval('change_sequence');
             """)
         let found = Dictionary(
@@ -158,6 +166,11 @@ import Testing
         #expect(found["pin"]?.differing == 1 && found["record_revision"]?.differing == 1)
         #expect(found["event"]?.firstDiffering == ["event 7 is missing"])
         #expect(found["rollout"]?.firstDiffering == ["the rollout differs in percent_hundredths"])
+        let history = try #require(found["history"])
+        #expect(history.differing >= 2 && history.differing < 9)
+        #expect(history.firstDiffering.contains { $0.contains("(60 s from ") && $0.hasSuffix(" is missing") })
+        #expect(
+            history.firstDiffering.contains { $0.hasSuffix("differs in parked, write_p95_new_microseconds") })
         #expect(found["counters"]?.firstDiffering == ["changes go on after 1001, not after 1000"])
     }
 

@@ -45,6 +45,39 @@ import Testing
         #expect(failures.all == [])
     }
 
+    @Test func oneFromBeforeTheHistoryIsTakenOverAndGetsIt() throws {
+        let database = try server.makeDatabase()
+        let connection = try server.connection(to: database)
+        try connection.script(
+            """
+            CREATE SCHEMA cutover;
+            CREATE TABLE cutover_schema (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+                version bigint NOT NULL, lane_seed_low bigint NOT NULL, lane_seed_high bigint NOT NULL);
+            INSERT INTO cutover_schema (version, lane_seed_low, lane_seed_high) VALUES (1, 11, 12);
+            """)
+        try connection.script(PostgresSchema.migrations[0], timeoutMilliseconds: 60_000)
+        try connection.script(
+            """
+            INSERT INTO event (at, actor, action, before, after, reason) VALUES (1, 'a', 'start', '', '', '');
+            INSERT INTO gateway (name, expires_at) VALUES ('g', now() + interval '1 day');
+            """)
+        // What holds something is refused before it is brought up to date, by its own version.
+        #expect(kind { () throws(JournalError) in try PostgresImport(connection.address).inspect() } == .inUse)
+        let version = PostgresStatement("v", "SELECT version, lane_seed_low FROM cutover_schema")
+        #expect(try connection.query(version).integer(0, 0) == 1)
+        let membership = Membership()
+        membership.join(as: 1)
+        for _ in 0..<2 {
+            let store = try PostgresStore(connection.address, membership: membership)
+            #expect(try connection.query(version).integer(0, 0) == PostgresSchema.version)
+            #expect(try connection.query(version).integer(0, 1) == 11)
+            #expect(try store.events(before: nil, limit: 9).map(\.action) == ["start"])
+            #expect(try store.said(submission()).first?.hasPrefix("accepted") == true)
+            try store.appendHistory([HistoryRow(.minute, atMilliseconds: 60_000, instance: "a")], now: 60_000)
+            #expect(try store.history(.minute, from: 0, before: nil, limit: 9).count == 1)
+        }
+    }
+
     @Test func aLaterOneIsRefusedAndLeftAsItIs() throws {
         let connection = try server.connection(to: try server.makeDatabase())
         try PostgresSchema.prepare(connection)

@@ -86,11 +86,52 @@ import Testing
             DROP INDEX change_outstanding;
             DROP INDEX change_unshared;
             DROP INDEX change_skipped;
+            DROP TABLE history;
             CREATE INDEX change_outstanding ON change (sequence) WHERE \(Schema.outstanding);
             PRAGMA user_version = 1
             """)
         let store = try SQLiteStore(directory: directory.path)
         #expect(try store.outstandingPlaces(after: 0, limit: 9).map(\.sequence) == [1, 2])
+    }
+
+    /// Made by the very steps of before, with a row of everything in it.
+    private func makeJournalBeforeTheHistory() throws {
+        do { _ = try SQLiteStore(directory: directory.path) }
+        for name in directory.names where name.hasPrefix("journal.sqlite") { unlink(directory.path + "/" + name) }
+        for step in Schema.migrations.prefix(3) { try execute(step) }
+        try execute(
+            """
+            INSERT INTO change (sequence, accepted_at, user, record_count, has_revision, outgoing_key, holds_key,
+                fingerprint, method, target, side, dual_write, legacy_state, new_state)
+            VALUES (7, 1, 'anna', 0, 0, 'k', 0, 'f', 'PUT', '/x', 0, 1, 'applied', 'pending');
+            INSERT INTO change_body VALUES (7, x'', x'', x'626F6479');
+            INSERT INTO event (at, actor, action, before, after, reason) VALUES (1, 'a', 'start', '', '', '');
+            INSERT INTO pin VALUES ('anna', 1, 5);
+            INSERT INTO rollout VALUES (1, 12, 'plan', 'canary', 100, 'running', 5, '{}');
+            PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = 3
+            """)
+    }
+
+    @Test func aJournalFromBeforeTheHistoryIsTakenOverAndGetsOne() throws {
+        try makeJournalBeforeTheHistory()
+        for _ in 0..<2 {
+            let store = try SQLiteStore(directory: directory.path)
+            #expect(try store.connection.integer("PRAGMA user_version") == Schema.version)
+            #expect(try store.outstandingPlaces(after: 0, limit: 9).map(\.sequence) == [7])
+            #expect(try store.load(7)?.submission.body == Array("body".utf8))
+            #expect(try store.loadRollout()?.generation == 12 && store.pins().count == 1)
+            #expect(try store.events(before: nil, limit: 9).map(\.action) == ["start"])
+            try store.appendHistory([HistoryRow(.minute, atMilliseconds: 60_000, instance: "a")], now: 60_000)
+            #expect(try store.history(.minute, from: 0, before: nil, limit: 9).count == 1)
+        }
+    }
+
+    @Test func aMoveReadsAJournalFromBeforeTheHistoryAsOneWithout() throws {
+        try makeJournalBeforeTheHistory()
+        let export = try SQLiteExport(path: directory.path + "/journal.sqlite")
+        #expect(try export.count(.change) == 1 && export.count(.history) == 0)
+        try export.pages(.history) { rows in Issue.record("rows of nowhere: \(rows.count)") }
+        #expect(try export.contains(.history, keys: [[.integer(10), .integer(0), .text("a")]]) == [false])
     }
 
     @Test func aLaterSchemaIsRefusedAndLeftAsItIs() throws {

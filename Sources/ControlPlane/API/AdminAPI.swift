@@ -21,6 +21,7 @@ final class AdminAPI: Sendable {
     let lastParked = Atomic<Int>(0)
     let health: JournalHealth
     let board: FigureBoard
+    let history: HistoryRecorder
     let tokens: AdminTokens
     let reverseSync: ReverseSync
     let pilot: PilotDriver
@@ -33,7 +34,7 @@ final class AdminAPI: Sendable {
 
     init(
         controller: RolloutController, dataPlane: DataPlane, storage: Storage, health: JournalHealth,
-        board: FigureBoard, tokens: AdminTokens, reverseSync: ReverseSync, pilot: PilotDriver,
+        board: FigureBoard, history: HistoryRecorder, tokens: AdminTokens, reverseSync: ReverseSync, pilot: PilotDriver,
         alerts: AlertDesk = AlertDesk(instance: ""), wayBack: WayBack = .real,
         reload: @escaping @Sendable (ChangeOrigin) async -> ReloadOutcome, isReady: @escaping @Sendable () -> Bool
     ) {
@@ -42,6 +43,7 @@ final class AdminAPI: Sendable {
         self.storage = storage
         self.health = health
         self.board = board
+        self.history = history
         self.tokens = tokens
         self.reverseSync = reverseSync
         self.pilot = pilot
@@ -81,6 +83,8 @@ final class AdminAPI: Sendable {
         case (1, "events"): return isRead ? await events(request) : notAllowed("GET")
         case (1, "openapi.json"): return isRead ? openAPI() : notAllowed("GET")
         case (1, "reload"): return request.method == "POST" ? await reloadConfiguration(request) : notAllowed("POST")
+        case (2, "metrics") where parts[1] == "history":
+            return isRead ? await metricsHistory(request) : notAllowed("GET")
         case (2, "users"): return isRead ? await user(parts[1]) : notAllowed("GET")
         case (3, "users") where parts[2] == "pin":
             guard request.method == "PUT" || request.method == "DELETE" else { return notAllowed("PUT, DELETE") }

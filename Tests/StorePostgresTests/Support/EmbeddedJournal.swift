@@ -113,6 +113,10 @@ final class EmbeddedJournal {
                 after: "\(number + 1)", reason: "because\u{0}")
         }
         for number in 1...700 as ClosedRange<Int64> { try store.appendEvent(event(number)) }
+        var history = RandomHistory(seed: 1, instances: ["a", Self.oddUser] + Self.sameLooks)
+        for _ in 0..<30 {
+            try store.appendHistory((0..<40).flatMap { _ in HistoryRollup.rows(from: history.next()) }, now: 0)
+        }
         for (number, user) in (["zoe", Self.oddUser] + Self.sameLooks).enumerated() {
             try store.setPin(
                 Pin(user: user, side: number % 2 == 0 ? .legacy : .new, sinceMilliseconds: Int64(number)),

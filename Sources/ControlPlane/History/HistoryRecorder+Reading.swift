@@ -34,18 +34,17 @@ extension HistoryRecorder {
         _ resolution: HistoryResolution, from: Int64, through: Int64, before cursor: HistoryCursor?, limit: Int
     ) async throws(JournalError) -> [HistoryRow] {
         let start = cursor ?? HistoryCursor(atMilliseconds: through + 1, instance: "")
-        let fromMemory = { [self] in
-            state.withLock { $0.window.page(from: from, before: start, limit: limit) }
-        }
-        if resolution == .tenSeconds, !isShared { return fromMemory() }
-        do throws(JournalError) {
-            return try await journal.read { reader throws(JournalError) in
+        let journal = journal
+        let fromStore = { @Sendable () async throws(JournalError) -> [HistoryRow] in
+            try await journal.read { reader throws(JournalError) in
                 try reader.history(resolution, from: from, before: start, limit: limit)
             }
-        } catch {
-            guard resolution == .tenSeconds else { throw error }
-            return fromMemory()
         }
+        guard resolution == .tenSeconds else { return try await fromStore() }
+        if isShared, let found = await within(milliseconds: Self.patienceMilliseconds, { try? await fromStore() }) {
+            return found
+        }
+        return state.withLock { $0.window.page(from: from, before: start, limit: limit) }
     }
 
     /// All stored rows from a moment on, newest first.

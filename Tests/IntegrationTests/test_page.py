@@ -85,7 +85,8 @@ def test_one_document_with_a_strict_policy_and_nothing_from_elsewhere(planned):
     nonce = policy["script-src"].removeprefix("'nonce-").removesuffix("'")
     assert policy == {
         "default-src": "'none'", "script-src": f"'nonce-{nonce}'", "style-src": f"'nonce-{nonce}'",
-        "connect-src": "'self'", "img-src": "data:", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
+        "connect-src": "'self'", "img-src": "data:", "base-uri": "'none'", "form-action": "'none'",
+        "frame-ancestors": "'none'",
         "require-trusted-types-for": "'script'", "trusted-types": "'none'"}
     assert headers["X-Content-Type-Options"] == "nosniff" and headers["X-Frame-Options"] == "DENY"
     assert headers["Referrer-Policy"] == "no-referrer" and headers["Cache-Control"] == "no-store"

@@ -70,7 +70,8 @@ def healthy_status():
                  "blocked_by": ["stage canary is held for 47 min more"]},
         "shadow": {"compared": 812340, "matched": 812178, "mismatched": 12, "transient": 150, "dropped": 3},
         "journal": {"pending": {"legacy": 0, "new": 3}, "oldest_pending_seconds": {"legacy": 0, "new": 0.4},
-                    "parked": 0, "missing": {"legacy": 0}, "caught_up_at": {"legacy": None}, "caught_up_legs": {"legacy": 0},
+                    "parked": 0, "missing": {"legacy": 0}, "caught_up_at": {"legacy": None},
+                    "caught_up_legs": {"legacy": 0},
                     "catching_up": {"legacy": False},
                     "catch_up": {"legacy": {"rate": 0, "seconds": None}, "new": {"rate": 30.5, "seconds": 0.1}}},
         "store": {"kind": "sqlite"},
@@ -90,7 +91,7 @@ def history_row(at, seconds=10, **more):
 
 
 def ordinary_rows(now, seed=4):
-    """Fifteen minutes and a window of five more, in tens of seconds: first shadow reads, then a canary as good as legacy."""
+    """Fifteen minutes and a window of five in tens of seconds: first shadow reads, then a canary as good as legacy."""
     draw, rows = random.Random(seed), []
     for age in range(120, 0, -1):
         canary = age < 62

@@ -28,7 +28,8 @@ struct AdminPageTests {
         let response = AdminPage().response()
         let policy = field("Content-Security-Policy", of: response)
         for rule in [
-            "default-src 'none'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+            "default-src 'none'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'",
+            "frame-ancestors 'none'",
             "require-trusted-types-for 'script'",
         ] {
             #expect(policy.split(separator: "; ").contains(Substring(rule)))
@@ -54,7 +55,9 @@ struct AdminPageTests {
 
     @Test func nothingOnThePageParsesTextAsMarkup() {
         let document = text(AdminPage().response())
-        for way in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "style=\""] {
+        for way in [
+            "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "style=\"",
+        ] {
             #expect(!document.contains(way), "\(way)")
         }
     }

@@ -84,8 +84,9 @@ def test_one_document_with_a_strict_policy_and_nothing_from_elsewhere(planned):
     policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
     nonce = policy["script-src"].removeprefix("'nonce-").removesuffix("'")
     assert policy == {
-        "default-src": "'none'", "script-src": f"'nonce-{nonce}'", "style-src": f"'nonce-{nonce}'", "connect-src": "'self'",
-        "img-src": "data:", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
+        "default-src": "'none'", "script-src": f"'nonce-{nonce}'", "style-src": f"'nonce-{nonce}'",
+        "connect-src": "'self'", "img-src": "data:", "base-uri": "'none'", "form-action": "'none'",
+        "frame-ancestors": "'none'",
         "require-trusted-types-for": "'script'", "trusted-types": "'none'"}
     assert headers["X-Content-Type-Options"] == "nosniff" and headers["X-Frame-Options"] == "DENY"
     assert headers["Referrer-Policy"] == "no-referrer" and headers["Cache-Control"] == "no-store"
@@ -113,7 +114,8 @@ def test_it_says_where_the_rollout_is(planned, open_page):
     assert tab.content('[data-field="percent"]').replace("\xa0", " ") == "0 %"
     assert tab.content('[data-field="state"]') == "running"
     assert tab.text("#plan") == "my-migration" and tab.text("#gateway") in planned.admin_url
-    assert [name.inner_text() for name in tab.page.locator("#ladder .name").all()] == [stage["name"] for stage in STAGES]
+    rungs = [name.inner_text() for name in tab.page.locator("#ladder .name").all()]
+    assert rungs == [stage["name"] for stage in STAGES]
     assert tab.page.locator('#ladder [aria-current="step"] .name').inner_text() == "dual-write"
     tab.wait_for("#link-text", "^Live")
 

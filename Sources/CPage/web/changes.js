@@ -14,7 +14,7 @@ function renderActions() {
     const stale = feed.isStale;
     const isViewer = session.role === "viewer";
     actionButton("promote").disabled = isViewer || stale || rollout.state === "complete" || !rollout.plan;
-    actionButton("pause").disabled = isViewer || stale || rollout.state !== "running";
+    actionButton("pause").disabled = isViewer || stale || !["running", "complete"].includes(rollout.state);
     actionButton("resume").disabled = isViewer || stale || rollout.state !== "paused";
     actionButton("rollback").disabled = isViewer;
     for (const one of document.querySelectorAll(".needs-token")) one.disabled = isViewer || stale;

@@ -67,9 +67,12 @@ function mark(node, name, value) {
  */
 function sync(parent, items, keyOf, make, update = () => {}) {
     const kept = new Map([...parent.children].map((node) => [node.dataset.key, node]));
+    const done = new Set();
     let place = parent.firstElementChild;
     for (const item of items) {
         const key = String(keyOf(item));
+        if (done.has(key)) continue; // Said once is enough.
+        done.add(key);
         let node = kept.get(key);
         kept.delete(key);
         if (!node) {

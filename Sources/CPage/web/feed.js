@@ -7,6 +7,7 @@ const SILENT_AFTER = 7_000;
 const POLL_EVERY = 2_000;
 const POLL_HIDDEN_EVERY = 10_000;
 const STREAM_AGAIN_AFTER = 30_000;
+const SETTLES_IN = 3_000;
 const BACK_OFF = [500, 1_000, 2_000, 4_000, 8_000];
 
 const feed = {
@@ -16,17 +17,23 @@ const feed = {
     heardAt: null,
     heardWall: null,
     triesAgainAt: null,
+    shownAt: -Infinity,
     lastEventId: null,
     control: null,
     wake: null,
     failures: 0,
     isBrokenOff: false,
 
-    get ageMilliseconds() { return this.heardAt === null ? null : performance.now() - this.heardAt; },
+    /** By the clock that says more: one stands still while the machine sleeps, the other may be set. */
+    get ageMilliseconds() {
+        return this.heardAt === null ? null : Math.max(performance.now() - this.heardAt, Date.now() - this.heardWall);
+    },
 
     /** Whether what is shown may no longer be so. */
     get isStale() {
-        const allowed = STALE_AFTER + (document.hidden ? POLL_HIDDEN_EVERY : 0);
+        // Right after the tab is looked at again its last status is a hidden tab's.
+        const isSettling = performance.now() - this.shownAt < SETTLES_IN;
+        const allowed = STALE_AFTER + (document.hidden || isSettling ? POLL_HIDDEN_EVERY : 0);
         return this.heardAt !== null && this.ageMilliseconds > allowed;
     },
 
@@ -67,6 +74,7 @@ const feed = {
 
     async failed(error) {
         if (this.isBrokenOff) return this.isBrokenOff = false;
+        if (error.status === 401 && session.token) return dropToken(explain(error).join(" "));
         if (error.status === 401) {
             this.link = "refused";
             say(byId("token-why"), "From here the gateway shows nothing without a token.");
@@ -208,7 +216,10 @@ function renderLink() {
 
 function startFeed() {
     setInterval(renderLink, 500);
-    document.addEventListener("visibilitychange", () => feed.restart());
+    document.addEventListener("visibilitychange", () => {
+        if (!document.hidden) feed.shownAt = performance.now();
+        feed.restart();
+    });
     window.addEventListener("online", () => feed.restart());
     feed.run();
 }

@@ -71,12 +71,14 @@ function renderVerdict(node, verdict) {
 }
 
 function limitText(figure, metric) {
-    if (metric.threshold === null || metric.threshold === undefined) return "no limit";
-    const limit = `limit ${figure.format(metric.threshold)}`;
-    if (metric.over_legacy === null || metric.over_legacy === undefined) return limit;
-    const above = figure.name === "write_p95_seconds"
-        ? `${metric.over_legacy} × legacy` : `legacy + ${ratioText(metric.over_legacy)}`;
-    return `${limit}, or ${above}`;
+    const isSet = (limit) => limit !== null && limit !== undefined;
+    const limits = [];
+    if (isSet(metric.threshold)) limits.push(figure.format(metric.threshold));
+    if (isSet(metric.over_legacy)) {
+        limits.push(figure.name === "write_p95_seconds"
+            ? `${metric.over_legacy} × legacy` : `legacy + ${ratioText(metric.over_legacy)}`);
+    }
+    return limits.length ? `limit ${limits.join(", or ")}` : "no limit";
 }
 
 function renderFigure(node, figure) {

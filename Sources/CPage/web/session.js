@@ -24,29 +24,37 @@ const session = {
     },
 };
 
-/** Asks the gateway what a token may do, by a change of nothing: a replay of no legs. */
+/** By state, a change that would change nothing even if it were no dry run. */
+const NO_CHANGE = { paused: "pause", rolled_back: "rollback" };
+
+/** Asks the gateway what a token may do. */
 async function learnRole() {
     if (!session.token) return setRole("none");
+    if (!view.status) return setRole("unknown");
     setRole("checking");
     try {
-        await change("POST", "journal/replay", { seqs: [], dry_run: true });
+        await change("POST", `rollout/${NO_CHANGE[view.status.rollout.state] ?? "resume"}`, { dry_run: true });
         setRole("operator");
     } catch (error) {
-        if (error.status === 401 || error.status === 429) {
-            session.keep(null);
-            setRole("none");
-            openPanel("token-panel");
-            say(byId("token-says"), explain(error).join(" "));
-        } else if (error.status === 403) setRole("viewer");
+        if (error.status === 401 || error.status === 429) dropToken(explain(error).join(" "));
+        else if (error.status === 403) setRole("viewer");
         else setRole(error.isSilence || error.status >= 500 ? "unknown" : "operator");
     }
+}
+
+/** A token that the gateway does not take. */
+function dropToken(why) {
+    session.keep(null);
+    setRole("none");
+    openPanel("token-panel");
+    say(byId("token-says"), why);
 }
 
 function setRole(role) {
     const before = session.role;
     session.role = role;
     const words = {
-        none: "Read only", checking: "Asking …", operator: "Operator", viewer: "Viewer", unknown: "Token unchecked",
+        none: "Read only", checking: "Asking …", operator: "Operator", viewer: "Viewer", unknown: "Asking …",
     };
     say(byId("role"), words[role]);
     mark(byId("token-open"), "data-role", role);

@@ -38,8 +38,8 @@ class Browser:
 
     def tab(self, url, token=None, theme="light", size=(1320, 900), wait=True, **options):
         context = self.chromium.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme=theme, locale="en-US", timezone_id="Europe/Berlin",
-            reduced_motion="reduce", **options)
+            viewport={"width": size[0], "height": size[1]}, color_scheme=theme, locale="en-US",
+            timezone_id="Europe/Berlin", reduced_motion="reduce", **options)
         return Tab(context, url, token, wait)
 
     def close(self):

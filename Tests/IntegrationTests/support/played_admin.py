@@ -1,7 +1,7 @@
 """An admin listener that is played: the page's own document before answers that a test makes up.
 
-For states that a real gateway reaches only after hours, and for behaviour that it must never show (a request that hangs,
-text that wants to be markup). It serves the document and the headers that the real gateway gave.
+For states that a real gateway reaches only after hours, and for behaviour that it must never show (a request that
+hangs, text that wants to be markup). It serves the document and the headers that the real gateway gave.
 """
 
 import copy
@@ -54,7 +54,8 @@ def healthy_status():
                     "since": instant(time.time() - 4500), "generation": 12},
         "metrics": {
             "read_error_rate": figure(
-                0, by_backend={"legacy": {"value": 0.0002, "samples": 52210}, "new": {"value": 0.0007, "samples": 1412}},
+                0, by_backend={"legacy": {"value": 0.0002, "samples": 52210},
+                               "new": {"value": 0.0007, "samples": 1412}},
                 client={"value": 0.00002, "samples": 53622}),
             "write_p95_seconds": figure(
                 1, by_backend={"legacy": {"value": 0.0212, "samples": 8743}, "new": {"value": 0.0184, "samples": 377}},
@@ -68,8 +69,9 @@ def healthy_status():
                  "idle_seconds": 120, "waiting_seconds": 0, "ready": False,
                  "blocked_by": ["stage canary is held for 47 min more"]},
         "shadow": {"compared": 812340, "matched": 812178, "mismatched": 12, "transient": 150, "dropped": 3},
-        "journal": {"pending": {"legacy": 0, "new": 3}, "oldest_pending_seconds": {"legacy": 0, "new": 0.4}, "parked": 0,
-                    "missing": {"legacy": 0}, "caught_up_at": {"legacy": None}, "caught_up_legs": {"legacy": 0},
+        "journal": {"pending": {"legacy": 0, "new": 3}, "oldest_pending_seconds": {"legacy": 0, "new": 0.4},
+                    "parked": 0, "missing": {"legacy": 0}, "caught_up_at": {"legacy": None},
+                    "caught_up_legs": {"legacy": 0},
                     "catching_up": {"legacy": False},
                     "catch_up": {"legacy": {"rate": 0, "seconds": None}, "new": {"rate": 30.5, "seconds": 0.1}}},
         "store": {"kind": "sqlite"},
@@ -78,8 +80,8 @@ def healthy_status():
 
 
 def history_row(at, seconds=10, **more):
-    row = {"at": instant(at), "seconds": seconds, "instance": "a", "percent": 1.0, "stage": "canary", "state": "running",
-           "generation": 12, "load_seconds": seconds, "reads": {"legacy": 1740, "new": 47},
+    row = {"at": instant(at), "seconds": seconds, "instance": "a", "percent": 1.0, "stage": "canary",
+           "state": "running", "generation": 12, "load_seconds": seconds, "reads": {"legacy": 1740, "new": 47},
            "read_errors": {"legacy": 0, "new": 0}, "client_errors": 0, "writes": {"legacy": 290, "new": 12},
            "write_p95_seconds": {"legacy": 0.021, "new": 0.018}, "writes_received": 302, "conflicts": 0,
            "new_requests": 59, "fallbacks": 0, "compared": 1740, "mismatched": 0,
@@ -89,7 +91,7 @@ def history_row(at, seconds=10, **more):
 
 
 def ordinary_rows(now, seed=4):
-    """Fifteen minutes and a window of five more in tens of seconds: shadow reads, then a canary that is as good as legacy."""
+    """Fifteen minutes and a window of five in tens of seconds: first shadow reads, then a canary as good as legacy."""
     draw, rows = random.Random(seed), []
     for age in range(120, 0, -1):
         canary = age < 62
@@ -182,8 +184,8 @@ class PlayedAdmin:
         length = int(request.headers.get("Content-Length") or 0)
         raw = request.rfile.read(length)
         url = urllib.parse.urlsplit(request.path)
-        seen = {"method": request.command, "path": url.path, "query": url.query, "body": json.loads(raw) if raw else None,
-                "headers": dict(request.headers)}
+        seen = {"method": request.command, "path": url.path, "query": url.query,
+                "body": json.loads(raw) if raw else None, "headers": dict(request.headers)}
         self.requests.append(seen)
         if url.path in self.hangs:
             self.released.wait(60)

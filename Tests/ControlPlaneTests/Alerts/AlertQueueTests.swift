@@ -80,7 +80,8 @@ import Testing
         queue.conclude(sendable(now: 902_000), .taken, now: 902_000, random: 0)
         let isLost = queue.takeLostRaised()
         let isLostTwice = queue.takeLostRaised()
-        #expect(!isLostTooEarly && isLost && !isLostTwice, "what is still raised has to be told anew, when there is room")
+        #expect(
+            !isLostTooEarly && isLost && !isLostTwice, "what is still raised is told anew, when there is room")
     }
 
     @Test mutating func whatIsRefusedIsNotTriedAgain() {

@@ -68,8 +68,9 @@ struct AlertQueue {
         }
     }
 
+    /// A repeat that is dropped is no loss of its own: the next one follows.
     private mutating func drop(_ entry: Entry) {
-        counts.dropped += 1
+        if !entry.isRepeat { counts.dropped += 1 }
         if entry.alert.status == .firing { hasLostRaised = true }
     }
 
@@ -122,14 +123,15 @@ struct AlertQueue {
 
     /// Nobody is to be told any more.
     mutating func clear() {
-        counts.dropped += UInt64(entries.count)
+        counts.dropped += UInt64(entries.count { !$0.isRepeat })
         entries = []
         hasLostRaised = false
         forgetPause()
     }
 
-    /// Whether what is raised should be told anew; asked once.
+    /// Whether what is raised should be told anew; asked once. Not before there is room: it would only be dropped again.
     mutating func takeLostRaised() -> Bool {
+        guard entries.isEmpty else { return false }
         defer { hasLostRaised = false }
         return hasLostRaised
     }

@@ -75,7 +75,7 @@ final class AlertWatch: Sendable {
         let found = (legacy: counts.parkedLegacy, new: counts.parkedNew)
         parked.withLock {
             let isAny = found.legacy + found.new > 0
-            $0 = ParkedLook(total: total, known: found, nextAt: now + (isAny ? 2_000 : 60_000))
+            $0 = ParkedLook(total: total, known: found, nextAt: now + (isAny ? 5_000 : 60_000))
         }
         return found
     }

@@ -20,6 +20,7 @@ package final class GatewayServer: Sendable {
     private let board: FigureBoard
     private let reverseSync: ReverseSync
     private let tokens: AdminTokens
+    private let streams = EventStreams()
     private let health = JournalHealth()
     private let admin = Mutex<LocalService?>(nil)
     private let isReady = Atomic<Bool>(false)
@@ -120,7 +121,9 @@ package final class GatewayServer: Sendable {
         do throws(ListenError) {
             let ports = try dataPlane.start(listeners: settings.listeners.map(\.address))
             let api = makeAPI()
-            let service = LocalService(bodyMaxBytes: 1 << 20) { await api.handle($0) }
+            let service = LocalService(bodyMaxBytes: 1 << 20, commonFields: AdminAPI.commonFields) {
+                await api.handle($0)
+            }
             try service.start(address: settings.admin.address)
             admin.withLock { $0 = service }
             startTicking()
@@ -179,7 +182,7 @@ package final class GatewayServer: Sendable {
     private func makeAPI() -> AdminAPI {
         AdminAPI(
             controller: controller, dataPlane: dataPlane, storage: storage, health: health, board: board,
-            tokens: tokens, reverseSync: reverseSync,
+            tokens: tokens, reverseSync: reverseSync, streams: streams,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
     }
@@ -205,6 +208,7 @@ package final class GatewayServer: Sendable {
         isReady.store(false, ordering: .releasing)
         isStopped.store(true, ordering: .relaxed)
         reverseSync.stop()
+        streams.end()
         let controller = controller
         let limit = waitFor { await controller.picture.settings.timeouts.drainMilliseconds }
         let isDrained = dataPlane.drain(milliseconds: limit)
@@ -240,6 +244,13 @@ package final class GatewayServer: Sendable {
         }
         let identity: IdentitySources
         do throws(IdentityError) { identity = try IdentitySources(fresh.user) } catch { return .invalid([error.text]) }
+        do throws(TokenError) {
+            let pair = try tokens.reread(mayMake: !origin.isDryRun)
+            if origin.isDryRun { return .done(await controller.outcome(ofReloading: fresh)) }
+            if let pair, tokens.use(pair) { logLine("admin: the tokens are new ones; the old ones count no more") }
+        } catch {
+            return .invalid([error.text])
+        }
         let outcome = await controller.reload(fresh, identity, origin)
         journal.writer.setRetention(GatewayServer.retention(fresh))
         if fresh.plan?.windowSeconds != old.plan?.windowSeconds {

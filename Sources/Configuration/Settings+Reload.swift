@@ -6,7 +6,7 @@ extension Settings {
     package func restartOnlyDifferences(from old: Settings) -> [String] {
         var keys: [String] = []
         if listeners != old.listeners { keys.append("listen") }
-        if admin != old.admin { keys.append("admin") }
+        if admin != old.admin || adminAllowsPlaintext != old.adminAllowsPlaintext { keys.append("admin") }
         if dataDirectory != old.dataDirectory { keys.append("data") }
         if store != old.store { keys.append("store") }
         if workers != old.workers { keys.append("workers") }

@@ -6,6 +6,8 @@ package import Routing
 package struct Settings: Sendable {
     package var listeners: [ListenerSettings] = [ListenerSettings(address: "127.0.0.1:8080")]
     package var admin = ListenerSettings(address: "127.0.0.1:9900")
+    /// The admin listener may be off loopback without TLS: tokens and answers then cross the network as they are.
+    package var adminAllowsPlaintext = false
     /// Directory of the embedded store and the tokens.
     package var dataDirectory = "./cutover-data"
     package var store = StoreSettings.sqlite

@@ -23,6 +23,7 @@ package final class GatewayServer: Sendable {
     private let pilot: PilotDriver
     private let alerts: AlertDesk
     private let tokens: AdminTokens
+    private let streams: EventStreams
     private let health = JournalHealth()
     private let admin = Mutex<LocalService?>(nil)
     private let isReady = Atomic<Bool>(false)
@@ -91,6 +92,9 @@ package final class GatewayServer: Sendable {
         history = HistoryRecorder(
             instance: storage.instance, journal: journal, isShared: cluster != nil, wall: clinux_wall_milliseconds(),
             monotonic: monotonicMilliseconds)
+        streams = EventStreams(subscribeHistory: { [history] send in
+            _ = history.listen { row in send(historyJSON(row).text) }
+        })
         pilot = PilotDriver(
             controller: controller, board: board, dataPlane: dataPlane, journal: journal,
             loadSeconds: { [history] in await history.loadSeconds(since: $0) },
@@ -149,7 +153,9 @@ package final class GatewayServer: Sendable {
         do throws(ListenError) {
             let ports = try dataPlane.start(listeners: settings.listeners.map(\.address))
             let api = makeAPI()
-            let service = LocalService(bodyMaxBytes: 1 << 20) { await api.handle($0) }
+            let service = LocalService(bodyMaxBytes: 1 << 20, commonFields: AdminAPI.commonFields) {
+                await api.handle($0)
+            }
             try service.start(address: settings.admin.address)
             admin.withLock { $0 = service }
             alerts.configure(settings.plan?.alerts)
@@ -209,7 +215,7 @@ package final class GatewayServer: Sendable {
     private func makeAPI() -> AdminAPI {
         AdminAPI(
             controller: controller, dataPlane: dataPlane, storage: storage, health: health, board: board,
-            history: history, tokens: tokens, reverseSync: reverseSync, pilot: pilot, alerts: alerts,
+            history: history, tokens: tokens, reverseSync: reverseSync, pilot: pilot, alerts: alerts, streams: streams,
             reload: { [self] origin in await reload(origin) },
             isReady: { [self] in isReady.load(ordering: .acquiring) })
     }
@@ -245,6 +251,7 @@ package final class GatewayServer: Sendable {
         isReady.store(false, ordering: .releasing)
         isStopped.store(true, ordering: .relaxed)
         reverseSync.stop()
+        streams.end()
         let controller = controller
         let limit = waitFor { await controller.picture.settings.timeouts.drainMilliseconds }
         let isDrained = dataPlane.drain(milliseconds: limit)
@@ -285,6 +292,13 @@ package final class GatewayServer: Sendable {
         }
         let identity: IdentitySources
         do throws(IdentityError) { identity = try IdentitySources(fresh.user) } catch { return .invalid([error.text]) }
+        do throws(TokenError) {
+            let pair = try tokens.reread(mayMake: !origin.isDryRun)
+            if origin.isDryRun { return .done(await controller.outcome(ofReloading: fresh)) }
+            if let pair, tokens.use(pair) { logLine("admin: the tokens are new ones; the old ones count no more") }
+        } catch {
+            return .invalid([error.text])
+        }
         let outcome = await controller.reload(fresh, identity, origin)
         alerts.configure(fresh.plan?.alerts)
         journal.writer.setRetention(GatewayServer.retention(fresh))

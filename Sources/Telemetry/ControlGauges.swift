@@ -38,6 +38,8 @@ package struct ControlGauges: Sendable {
     package var windowSeconds: Double = 0
     /// How the gateway stands with the others of a shared store.
     package var cluster = ClusterGauges()
+    /// Rows of the history that the store did not take.
+    package var historyDropped: UInt64 = 0
     /// Alerts that the gateway posts itself.
     package var alerts = AlertGauges()
     /// The process itself.

@@ -37,4 +37,10 @@ extension PrometheusText {
         begin("cutover_alerts_raised", .gauge, "Alerts that are raised now, whether somebody is told or not.")
         sample([], gauges.raised)
     }
+
+    /// The figures over time, as the operators' page shows them.
+    mutating func history(_ gauges: ControlGauges) {
+        begin("cutover_history_dropped_total", .counter, "Rows of the figures' history that the store did not take.")
+        sample([], gauges.historyDropped)
+    }
 }

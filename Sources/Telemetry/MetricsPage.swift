@@ -15,6 +15,7 @@ package func renderMetrics(_ snapshot: MetricsSnapshot, figures: FourFigures, ga
     text.rollout(snapshot, gauges)
     text.cluster(gauges.cluster)
     text.alerts(gauges.alerts)
+    text.history(gauges)
     text.connections(snapshot, gauges)
     text.process(gauges)
     return text.bytes

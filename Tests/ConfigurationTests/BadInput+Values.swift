@@ -175,7 +175,16 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: listen[0].tls.key_file: missing; accepted: a PEM file"),
     BadInput(
         "admin: 127.0.0.1:9900",
-        "cutover.yaml:1: admin: a single value where a mapping is expected; accepted: listen, tls"),
+        "cutover.yaml:1: admin: a single value where a mapping is expected; accepted: listen, tls, allow_plaintext"),
+    BadInput(
+        "admin: {listen: \"0.0.0.0:9900\"}",
+        "cutover.yaml:1: admin.listen: tokens would cross the network unencrypted to reach \"0.0.0.0:9900\"; accepted: 127.0.0.1 or [::1], "
+            + "with a proxy that ends TLS in front of it; where the network itself is private, this address with "
+            + "admin.allow_plaintext: true"),
+    BadInput(
+        "admin: {allow_plaintext: \"true\"}",
+        "cutover.yaml:1: admin.allow_plaintext: a quoted string is no number or boolean \"true\"; did you mean true without quotes?"
+    ),
     BadInput(
         "data: \"\"",
         "cutover.yaml:1: data: empty \"\"; accepted: text that is not empty"),

@@ -199,4 +199,24 @@ import Testing
         new.workers = 2
         #expect(new.restartOnlyDifferences(from: old) == ["listen", "admin", "data", "store", "workers"])
     }
+
+    @Test(arguments: [
+        ("127.0.0.1:1", true), ("127.9.8.7:1", true), ("localhost:1", true), ("\"[::1]:1\"", true),
+        ("0.0.0.0:1", false),
+        ("\"[::]:1\"", false), ("10.0.0.1:1", false), ("127.example:1", false), ("admin.example:1", false),
+    ])
+    func offLoopbackTheAdminListenerNeedsAWordForIt(address: String, isLoopback: Bool) {
+        let flags = ConfigurationFlags(legacy: "http://a.example", new: "http://b.example")
+        for (key, isAllowed) in [
+            ("", isLoopback), (", allow_plaintext: false", isLoopback), (", allow_plaintext: true", true),
+        ] {
+            let outcome = ConfigurationLoader.load(
+                text: "admin: {listen: \(address)\(key)}\n", file: "cutover.yaml", flags: flags)
+            switch outcome {
+            case .ok: #expect(isAllowed, "\(address)\(key)")
+            case .errors(let errors):
+                #expect(!isAllowed && errors.count == 1 && errors.first?.keyPath == "admin.listen", "\(address)\(key)")
+            }
+        }
+    }
 }

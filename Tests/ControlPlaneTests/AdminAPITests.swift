@@ -28,12 +28,12 @@ private struct Office {
 
     init(
         plan: Plan? = ControlPlaneTests.plan(), reload: ReloadOutcome = .unavailable("another reload is under way"),
-        wayBack: String? = nil
+        wayBack: String? = nil, failuresPerMinute: Int = 1_000
     ) async throws {
         let house = try await House(plan: plan)
         let directory = house.directory.path
-        try Data(adminToken.utf8).write(to: URL(filePath: "\(directory)/admin.token"))
-        try Data(viewerToken.utf8).write(to: URL(filePath: "\(directory)/viewer.token"))
+        try writeToken(adminToken, to: "\(directory)/admin.token")
+        try writeToken(viewerToken, to: "\(directory)/viewer.token")
         dataPlane = DataPlane(snapshot: await house.controller.snapshot, journal: house.journal, workers: 1)
         let sync = ReverseSync(dataPlane: dataPlane, journal: house.journal, controller: house.controller)
         let board = FigureBoard(dataPlane: dataPlane, control: house.metrics, windowSeconds: 300)
@@ -51,16 +51,18 @@ private struct Office {
                 monotonic: monotonicMilliseconds),
             tokens: try AdminTokens(directory: directory), reverseSync: sync, pilot: pilot,
             wayBack: WayBack { _ in wayBack },
+            failuresPerMinute: failuresPerMinute,
             reload: { _ in reload },
             isReady: { isReady.value.load(ordering: .relaxed) })
     }
 
     func ask(
         _ method: String, _ target: String, _ body: String = "", token: String? = adminToken,
-        authorization: String? = nil, ifMatch: String? = nil, peer: String = "127.0.0.1"
+        authorization: String? = nil, ifMatch: String? = nil, peer: String = "127.0.0.1",
+        fields: [(name: String, value: String)] = []
     ) async -> ServiceResponse {
         let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
-        var headers: [(name: String, value: String)] = []
+        var headers = fields
         if let line = authorization ?? token.map({ "Bearer \($0)" }) { headers.append(("authorization", line)) }
         if let ifMatch { headers.append(("if-match", ifMatch)) }
         return await api.handle(
@@ -117,6 +119,19 @@ struct AdminAPITests {
         office.house.close()
     }
 
+    @Test func noOperationIsForgottenByTheGate() async throws {
+        let office = try await Office()
+        for route in AdminRoute.all {
+            let target = AdminRoute.prefix + route.path.replacing("{id}", with: "anna")
+            for (token, isRead, isChange) in [(nil, 401, 401), ("wrong", 401, 401), (viewerToken, 200, 403)] {
+                let answer = await office.ask(route.method, target, token: token, peer: "10.0.0.1")
+                #expect(answer.status == (route.method == "GET" ? isRead : isChange), "\(route.method) \(target)")
+            }
+        }
+        #expect(await office.house.controller.state.generation == 1)
+        office.house.close()
+    }
+
     @Test func whoMayNotChangeChangesNothing() async throws {
         let office = try await Office()
         for token in [viewerToken, "wrong", nil] {
@@ -131,17 +146,26 @@ struct AdminAPITests {
     @Test(arguments: [
         ("POST", "rollout/percent", "", "percent: missing"), ("POST", "rollout/percent", "{}", "percent: missing"),
         ("POST", "rollout/percent", "{\"percent\":null}", "percent: missing"),
-        ("POST", "rollout/percent", "{\"percent\":\"12\"}", "percent: the value is of the wrong type"),
+        (
+            "POST", "rollout/percent", "{\"percent\":\"12\"}",
+            "percent: the value is of the wrong type; accepted: a number"
+        ),
         ("POST", "rollout/percent", "{\"percent\":101}", "percent: 101"),
         ("POST", "rollout/percent", "{\"percent\":-1}", "percent: -1"),
         ("POST", "rollout/percent", "{\"percent\":12.345}", "at most two decimals"),
-        ("POST", "rollout/percent", "{\"percent\":1e999}", "percent: the value is of the wrong type"),
+        ("POST", "rollout/percent", "{\"percent\":1e999}", "percent: the number is too large"),
+        ("POST", "rollout/percent", "{\"percent\":NaN}", "not valid JSON"),
+        ("POST", "rollout/percent", "{\"percent\":1,\"percent\":2}", "\"percent\" is given twice"),
+        ("POST", "rollout/percent", "\u{0}", "not valid JSON"),
+        ("POST", "rollout/pause", "{\"percent\":12}", "unknown member \"percent\"; accepted: dry_run, reason"),
+        ("POST", "rollout/pause", "{\"reason\":\"\\u0000\"}", "reason: a text without U+0000"),
+        ("POST", "rollout/pause", "{\"reason\":\"" + String(repeating: "x", count: 1_001) + "\"}", "longer than 1000"),
         ("POST", "rollout/percent", "{\"percent\":12", "not valid JSON"),
         ("POST", "rollout/percent", "[12]", "not a JSON object"),
         ("POST", "rollout/percent", "12", "not a JSON object"),
         (
             "POST", "rollout/percent", "{\"precent\":12}",
-            "unknown member \"precent\"; accepted: all_parked, dry_run, force, include_parked"
+            "unknown member \"precent\"; accepted: percent, force, dry_run, reason"
         ),
         ("POST", "rollout/promote", "{\"to\":\"hlaf\"}", "accepted: dual-write, shadow, canary, half, full"),
         ("POST", "rollout/rollback", "{\"to\":\"\"}", "there is no stage"),
@@ -153,6 +177,11 @@ struct AdminAPITests {
         ("POST", "journal/replay", "", "accepted: {\"seqs\": [17]} or"),
         ("POST", "journal/replay", "{\"seqs\":[1],\"all_parked\":true}", "accepted: {\"seqs\": [17]} or"),
         ("POST", "journal/replay", "{\"seqs\":[\"a\"]}", "the value is of the wrong type"),
+        ("POST", "journal/replay", "{\"seqs\":[]}", "the seq of 1 to 1000 changes"),
+        ("POST", "journal/replay", "{\"seqs\":[0]}", "the value is of the wrong type"),
+        ("PUT", "users/%FF/pin", "{\"side\":\"new\"}", "not UTF-8"),
+        ("PUT", "users/a%00b/pin", "{\"side\":\"new\"}", "U+0000"),
+        ("PUT", "users/" + String(repeating: "x", count: 1_025) + "/pin", "{\"side\":\"new\"}", "at most 1024 bytes"),
         ("POST", "reload", "{\"x\":1}", "unknown member \"x\""),
         ("POST", "reverse-sync", "{\"since\":\"24\"}", "since: \"24\" is no duration; accepted: 24h"),
         ("POST", "reverse-sync", "{\"since\":24}", "since: the value is of the wrong type"),
@@ -176,11 +205,13 @@ struct AdminAPITests {
         arguments: [
             ("GET", "/nothing", 404, nil), ("GET", "/api/v1/nothing", 404, nil), ("GET", "/api/v2/status", 404, nil),
             ("POST", "/api/v1/rollout/promotion", 404, nil), ("GET", "/api/v1/users/a/b/c", 404, nil),
-            ("GET", "/api/v1/status/", 404, nil), ("POST", "/api/v1/status", 405, "GET"),
-            ("GET", "/api/v1/reload", 405, "POST"), ("DELETE", "/api/v1/reverse-sync", 405, "GET, POST"),
+            ("GET", "/api/v1/status/", 404, nil), ("POST", "/api/v1/status", 405, "GET, HEAD"),
+            ("GET", "/api/v1/reload", 405, "POST"), ("DELETE", "/api/v1/reverse-sync", 405, "GET, HEAD, POST"),
+            ("POST", "/metrics", 405, "GET, HEAD"), ("OPTIONS", "/api/v1/users/a/pin", 405, "PUT, DELETE"),
+            ("OPTIONS", "/nowhere", 404, nil),
             ("GET", "/api/v1/rollout/stop-legacy", 405, "POST"),
             ("GET", "/api/v1/rollout/promote", 405, "POST"), ("POST", "/api/v1/users/a/pin", 405, "PUT, DELETE"),
-            ("DELETE", "/api/v1/users/a", 405, "GET"), ("GET", "/api/v1/journal/replay", 405, "POST"),
+            ("DELETE", "/api/v1/users/a", 405, "GET, HEAD"), ("GET", "/api/v1/journal/replay", 405, "POST"),
         ] as [(String, String, Int, String?)])
     func whatIsNotThereIsSaidSo(method: String, target: String, status: Int, allow: String?) async throws {
         let office = try await Office()
@@ -313,10 +344,88 @@ struct AdminAPITests {
         #expect(seen == ["6", "5", "4", "3", "2", "1"])
         for list in ["mismatches", "journal"] {
             #expect(await office.ask("GET", "/api/v1/\(list)?limit=5").text == "{\"items\":[],\"next\":null}\n")
-            for query in ["limit=x", "limit=0", "cursor=bogus", "cursor=-1"] {
+            for query in ["limit=x", "limit=0", "limit=", "limit=+5", "limit=1&limit=2", "cursor=bogus", "cursor=-1"] {
                 #expect(await office.ask("GET", "/api/v1/\(list)?\(query)").status == 400)
             }
         }
+        office.house.close()
+    }
+
+    @Test func aNumberThatFitsNowhereIsTheLargest() async throws {
+        let office = try await Office()
+        for query in ["limit=99999999999999999999", "cursor=99999999999999999999", "cursor="] {
+            #expect(await office.ask("GET", "/api/v1/journal?\(query)").status == 200, "\(query)")
+        }
+        for (query, status) in [("parked=1", 200), ("parked=false", 200), ("parked=yes", 400), ("unknown=x", 200)] {
+            #expect(await office.ask("GET", "/api/v1/journal?\(query)").status == status, "\(query)")
+        }
+        #expect(await office.ask("GET", "/api/v1/events?format=xml").status == 400)
+        office.house.close()
+    }
+
+    @Test func everyChangeMayNameAGeneration() async throws {
+        let office = try await Office()
+        for (method, target, body) in [
+            ("POST", "journal/replay", "{\"all_parked\":true}"), ("POST", "reload", ""), ("POST", "reverse-sync", ""),
+            ("POST", "rollout/pause", ""), ("DELETE", "users/anna/pin", ""),
+        ] {
+            let answer = await office.ask(method, "/api/v1/\(target)", body, ifMatch: "\"7\"")
+            #expect(answer.status == 412, "\(target)")
+        }
+        for line in ["\"1\", \"2\"", "+1", "1\"2", ""] {
+            #expect(await office.ask("POST", "/api/v1/rollout/pause", ifMatch: line).status == 400, "\(line)")
+        }
+        office.house.close()
+    }
+
+    @Test(
+        arguments: [
+            ("http://127.0.0.1:9900", nil, 200), ("https://127.0.0.1:9900", nil, 200),
+            ("HTTP://127.0.0.1:9900", nil, 200),
+            ("http://127.0.0.1:9901", nil, 403), ("http://evil.example", nil, 403), ("null", nil, 403), ("", nil, 403),
+            (nil, "same-origin", 200), (nil, "none", 200), (nil, "same-site", 403), (nil, "Cross-Site", 403),
+            ("http://127.0.0.1:9900", "cross-site", 403), (nil, nil, 200),
+        ] as [(String?, String?, Int)])
+    func aChangeFromAPageOfAnotherOriginIsRefused(origin: String?, site: String?, status: Int) async throws {
+        let office = try await Office()
+        var headers: [(name: String, value: String)] = [("host", "127.0.0.1:9900")]
+        if let origin { headers.append(("origin", origin)) }
+        if let site { headers.append(("sec-fetch-site", site)) }
+        #expect(await office.ask("POST", "/api/v1/rollout/promote", fields: headers).status == status)
+        #expect(await office.house.controller.state.generation == (status == 200 ? 2 : 1))
+        let preflight = await office.ask("OPTIONS", "/api/v1/rollout/promote", token: nil, fields: headers)
+        #expect(preflight.status == 405 && preflight.field("Allow") == "POST")
+        #expect(!preflight.headers.contains { $0.name.lowercased().hasPrefix("access-control") })
+        office.house.close()
+    }
+
+    @Test func underANameOfSomebodyElseNothingIsReadWithoutAToken() async throws {
+        let office = try await Office()
+        for host in ["127.0.0.1:9900", "127.0.0.1", "[::1]:9900", "localhost:9900", "LOCALHOST", "a.localhost", ""] {
+            #expect(
+                await office.ask("GET", "/api/v1/status", token: nil, fields: [("host", host)]).status == 200, "\(host)"
+            )
+        }
+        for host in [
+            "evil.example", "evil.example:9900", "127.0.0.1.evil.example", "localhost.evil.example", "[::1", "1",
+        ] {
+            let bare = await office.ask("GET", "/api/v1/status", token: nil, fields: [("host", host)])
+            #expect(bare.status == (host == "[::1" ? 200 : 403), "\(host)")
+            #expect(await office.ask("GET", "/api/v1/status", fields: [("host", host)]).status == 200, "\(host)")
+            #expect(await office.ask("GET", "/metrics", token: nil, fields: [("host", host)]).status == bare.status)
+        }
+        office.house.close()
+    }
+
+    @Test func whoeverShowsTooManyWrongTokensWaitsUnlessOneIsRight() async throws {
+        let office = try await Office(failuresPerMinute: 3)
+        for _ in 0..<3 { #expect(await office.ask("POST", "/api/v1/reload", token: "wrong").status == 401) }
+        let refused = await office.ask("GET", "/api/v1/status", token: "wrong")
+        #expect(refused.status == 429 && (1...60).contains(refused.field("Retry-After").flatMap { Int($0) } ?? 0))
+        #expect(await office.ask("POST", "/api/v1/rollout/promote").status == 200)
+        #expect(await office.ask("POST", "/api/v1/reload", token: nil).status == 401)
+        #expect(await office.ask("GET", "/api/v1/status", token: nil).status == 200)
+        #expect(await office.ask("GET", "/api/v1/status", token: "wrong", peer: "127.0.0.2").status == 401)
         office.house.close()
     }
 
@@ -372,8 +481,6 @@ struct AdminAPITests {
             let found = path.split(separator: ".").reduce(JSONValue?.some(status)) { $0?[String($1)] }
             #expect(found != nil, "\(path)")
         }
-        let openAPI = await office.ask("GET", "/api/v1/openapi.json").json
-        #expect(openAPI?["openapi"]?.text == "\"3.1.0\"" && openAPI?["paths"]?["/users/{id}/pin"]?["put"] != nil)
         #expect(await office.ask("GET", "/metrics").text.contains("cutover_rollout_percent 0"))
         office.house.close()
     }

@@ -73,6 +73,19 @@ struct ListTests {
                 """)
     }
 
+    @Test func allEventsArePrintedTheOldestFirst() {
+        let lines = #"{"seq":7,"action":"pin","before":null,"after":"new"}"# + "\n" + #"{"seq":8,"action":"x"}"# + "\n"
+        let played = PlayedSurroundings(answers: [answer(lines), answer(lines), answer("")])
+        #expect(played.run("events", "--all") == 0)
+        #expect(played.requests[0].url.hasSuffix("/api/v1/events?format=ndjson"))
+        let shown = played.output.split(separator: "\n").map { $0.split(separator: " ").first }
+        #expect(shown == ["seq", "7", "8"])
+        #expect(played.run("events", "--all", "--json") == 0)
+        #expect(played.output.hasSuffix("\n" + lines))
+        #expect(played.run("events", "--all") == 0 && played.output.hasSuffix("no events\n"))
+        for flag in ["--limit", "--cursor"] { #expect(PlayedSurroundings().run("events", "--all", flag, "5") == 2) }
+    }
+
     private func mismatch(_ target: String) -> String {
         #"{"at":"2026-11-30T14:02:03Z","kind":"body","method":"GET","target":"\#(target)","paths":["/a","/b","/c","/d"],"#
             + #""legacy":{"status":200,"hash":"6f1ed002ff"},"new":{"status":200,"hash":"9a2c41b7ff"}}"#

@@ -4,7 +4,7 @@ import Testing
 @testable import Gateway
 
 /// A connection to a service on this machine.
-private func client(_ port: UInt16) throws -> Peer {
+private func connected(_ port: UInt16) throws -> Peer {
     let address = try #require(resolve(host: "127.0.0.1", port: port, passive: false).first)
     let descriptor = address.connect()
     try #require(descriptor >= 0)
@@ -54,7 +54,7 @@ private func withService(
 struct LocalServiceTests {
     @Test func severalRequestsGoOverOneConnection() throws {
         try withService { port in
-            let client = try client(port)
+            let client = try connected(port)
             client.send("GET /a%20b?x=%31&y HTTP/1.1\r\nHost: h\r\nX-Say: hello\r\n\r\n")
             let first = client.answer()
             #expect(first.head.hasPrefix("HTTP/1.1 200 OK\r\n") && first.body == "GET /a%20b x=%31&y ")
@@ -74,7 +74,7 @@ struct LocalServiceTests {
 
     @Test func aRequestMayComeByteByByte() throws {
         try withService { port in
-            let client = try client(port)
+            let client = try connected(port)
             for byte in "POST /slow HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nok".utf8 { client.send([byte]) }
             #expect(client.answer().body == "POST /slow  ok")
         }
@@ -83,7 +83,7 @@ struct LocalServiceTests {
     @Test func whoeverAsksForTheEndGetsIt() throws {
         try withService { port in
             for request in ["GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "GET /a HTTP/1.0\r\n\r\n"] {
-                let client = try client(port)
+                let client = try connected(port)
                 client.send(request)
                 let all = client.receiveAll()
                 #expect(all.contains("Connection: close\r\n") && all.hasSuffix("\r\n\r\nGET /a  "))
@@ -93,7 +93,7 @@ struct LocalServiceTests {
 
     @Test func anAnswerToHeadHasLengthAndNoBody() throws {
         try withService { port in
-            let client = try client(port)
+            let client = try connected(port)
             client.send(
                 "HEAD /a HTTP/1.1\r\nHost: h\r\n\r\nGET /empty HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
             let all = client.receiveAll()
@@ -105,15 +105,15 @@ struct LocalServiceTests {
 
     @Test func aBodyOverTheLimitIsRefused() throws {
         try withService(bodyMaxBytes: 10) { port in
-            let exact = try client(port)
+            let exact = try connected(port)
             exact.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\nConnection: close\r\n\r\n0123456789")
             #expect(exact.receiveAll().hasPrefix("HTTP/1.1 200 "))
-            let announced = try client(port)
+            let announced = try connected(port)
             announced.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\n\r\n")
             let refusal = announced.receiveAll()
             #expect(refusal.hasPrefix("HTTP/1.1 413 ") && refusal.contains("\"status\":413"))
             #expect(refusal.contains("application/problem+json") && refusal.contains("Connection: close\r\n"))
-            let chunked = try client(port)
+            let chunked = try connected(port)
             chunked.send("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n0123456789a\r\n")
             #expect(chunked.receiveAll().hasPrefix("HTTP/1.1 413 "))
         }
@@ -129,7 +129,7 @@ struct LocalServiceTests {
     ])
     func whatIsNoRequestIsRefusedAndTheConnectionClosed(request: String, status: Int) throws {
         try withService { port in
-            let client = try client(port)
+            let client = try connected(port)
             client.send(request)
             let answer = client.receiveAll()
             #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.contains("\"status\":\(status),"))
@@ -138,7 +138,7 @@ struct LocalServiceTests {
 
     @Test func whoeverWaitsForLeaveToSendABodyGetsIt() throws {
         try withService { port in
-            let client = try client(port)
+            let client = try connected(port)
             client.send("POST /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
             #expect(client.answer().head == "HTTP/1.1 100 Continue\r\n\r\n")
             client.send("ok")
@@ -157,19 +157,120 @@ struct LocalServiceTests {
             }
             return response
         }) { port in
-            let client = try client(port)
+            let client = try connected(port)
             client.send("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n")
             let all = client.receiveAll()
-            #expect(all.hasSuffix("\r\n\r\ndata: 1\n\ndata: 2\n\ndata: 3\n\n") && !all.contains("Content-Length"))
+            let chunks = (1...3).map { "9\r\ndata: \($0)\n\n\r\n" }.joined() + "0\r\n\r\n"
+            #expect(all.contains("Transfer-Encoding: chunked\r\n") && !all.contains("Content-Length"))
+            #expect(all.hasSuffix("\r\n\r\n" + chunks))
+            let old = try connected(port)
+            old.send("GET /stream HTTP/1.0\r\n\r\n")
+            let plain = old.receiveAll()
+            #expect(plain.hasSuffix("\r\n\r\ndata: 1\n\ndata: 2\n\ndata: 3\n\n") && !plain.contains("chunked"))
+            let head = try connected(port)
+            head.send("HEAD /stream HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(head.receiveAll().hasSuffix("Connection: close\r\n\r\n"))
+        }
+    }
+
+    @Test func anAnswerThatBreaksOffIsSeenToBeNoWhole() throws {
+        try withService({ _ in
+            var response = ServiceResponse(status: 200)
+            response.stream = { stream in
+                _ = await stream.send("half")
+                stream.abandon()
+            }
+            return response
+        }) { port in
+            let client = try connected(port)
+            client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(client.receiveAll().hasSuffix("\r\n\r\n4\r\nhalf\r\n"))
+        }
+    }
+
+    /// Waits for something else than its connection, as a stream of events does.
+    private func waits(_ told: CountDown) -> LocalService.Handler {
+        return { _ in
+            var response = ServiceResponse(status: 200)
+            response.stream = { stream in
+                _ = await stream.send("begun")
+                await withCheckedContinuation { continuation in
+                    stream.whenGone { continuation.resume() }
+                }
+                told.one()
+            }
+            return response
+        }
+    }
+
+    @Test func aStreamIsToldWhenItsClientGoesAway() throws {
+        let told = CountDown(2)
+        try withService(waits(told)) { port in
+            for request in ["GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"] {
+                let client = try connected(port)
+                client.send(request)
+                #expect(!client.receive(1).isEmpty)
+                client.close()
+            }
+            #expect(told.wait(milliseconds: 30_000))
+        }
+    }
+
+    @Test func aStreamIsToldWhenTheServiceStops() throws {
+        let told = CountDown(1)
+        let service = LocalService(handler: waits(told))
+        try service.start(address: "127.0.0.1:0")
+        let client = try connected(service.port)
+        client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        var seen = ""
+        while !seen.hasSuffix("begun\r\n") { seen += String(decoding: client.receive(1), as: UTF8.self) }
+        service.stop()
+        #expect(told.wait(milliseconds: 30_000))
+        #expect(!client.receiveAll().contains("0\r\n"))
+    }
+
+    @Test func aClientThatReadsNothingIsGivenUp() throws {
+        let told = CountDown(1)
+        try withService({ _ in
+            var response = ServiceResponse(status: 200)
+            response.stream = { stream in
+                let piece = String(repeating: "x", count: 1 << 16)
+                while await stream.send(piece) {}
+                told.one()
+            }
+            return response
+        }) { port in
+            let client = try connected(port)
+            client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(told.wait(milliseconds: 90_000))
+            client.close()
+        }
+    }
+
+    @Test func everyAnswerHasTheCommonFieldsUnlessItHasItsOwn() throws {
+        let service = LocalService(
+            bodyMaxBytes: 10, commonFields: [("X-Common", "yes"), ("content-type", "none"), ("X-Said", "common")],
+            handler: echo)
+        try service.start(address: "127.0.0.1:0")
+        defer { service.stop() }
+        for request in [
+            "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "BAD\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\n\r\n",
+        ] {
+            let client = try connected(service.port)
+            client.send(request)
+            let all = client.receiveAll()
+            #expect(all.contains("X-Common: yes\r\n") && !all.contains("none"))
+            #expect(all.contains("X-Said: \(request.hasPrefix("GET") ? "nothing" : "common")\r\n"))
         }
     }
 
     @Test func severalClientsAreServedWhileOneIsSlow() throws {
         try withService { port in
-            let slow = try client(port)
+            let slow = try connected(port)
             slow.send("POST /slow HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nh")
             for number in 0..<20 {
-                let client = try client(port)
+                let client = try connected(port)
                 client.send("GET /\(number) HTTP/1.1\r\nHost: h\r\n\r\n")
                 #expect(client.answer().body == "GET /\(number)  ")
             }
@@ -181,13 +282,13 @@ struct LocalServiceTests {
     @Test func stoppingClosesEveryConnectionAndTheListener() throws {
         let service = LocalService(handler: echo)
         try service.start(address: "127.0.0.1:0")
-        let idle = try client(service.port)
-        let busy = try client(service.port)
+        let idle = try connected(service.port)
+        let busy = try connected(service.port)
         busy.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(busy.answer().body == "GET /  ")
         idle.send("GET / HT")
         // The accepting of both is certain once a third, later one is answered.
-        let last = try client(service.port)
+        let last = try connected(service.port)
         last.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(last.answer().body == "GET /  ")
         service.stop()

@@ -24,6 +24,11 @@ func theNewestMismatchesAreKeptAndPagedNewestFirst(count: Int) {
     #expect(forgotten == count - kept)
     #expect(seen.map(\.sequence) == (0..<kept).map { Int64(count - $0) })
     #expect(seen.allSatisfy { $0.target == "/\($0.sequence)" && $0.atMilliseconds == $0.sequence })
+    #expect(log.newest == Int64(count))
+    for after in [0, count - 3, count, count + 3] {
+        let behind = log.behind(Int64(after)).map(\.sequence)
+        #expect(behind == seen.map(\.sequence).filter { $0 > after }.reversed())
+    }
 }
 
 @Test func mismatchesOfSeveralThreadsAreAllKept() {

@@ -9,6 +9,7 @@ struct SemanticChecks {
 
     func run() {
         checkAddresses()
+        checkAdmin()
         checkBackends()
         checkOrder()
     }
@@ -41,6 +42,18 @@ struct SemanticChecks {
             }
             before.append(listener)
         }
+    }
+
+    /// Who reads the network reads the token, and with it has the rollout.
+    private func checkAdmin() {
+        let admin = settings.admin
+        guard admin.tls == nil, !settings.adminAllowsPlaintext, !failed("admin.listen", "admin.allow_plaintext"),
+            let address = try? Value.address(admin.address), !address.isLoopback
+        else { return }
+        diagnostics.error(
+            "admin.listen", value: address.text, "tokens would cross the network unencrypted to reach",
+            accepted: "127.0.0.1 or [::1], with a proxy that ends TLS in front of it; "
+                + "where the network itself is private, this address with admin.allow_plaintext: true")
     }
 
     private func checkBackends() {

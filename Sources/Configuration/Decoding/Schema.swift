@@ -17,7 +17,7 @@ enum Schema {
         ], later: ["migration", "backup"])
     static let listener = Section(path: "listen[]", keys: ["address", "tls"])
     static let listenerTLS = Section(path: "listen[].tls", keys: ["certificate_file", "key_file", "client_ca_file"])
-    static let admin = Section(path: "admin", keys: ["listen", "tls"])
+    static let admin = Section(path: "admin", keys: ["listen", "tls", "allow_plaintext"])
     static let adminTLS = Section(path: "admin.tls", keys: listenerTLS.keys)
     static let user = Section(path: "user", keys: ["from", "anonymous", "algorithm", "salt"])
     static let userSource = Section(

@@ -37,6 +37,7 @@ extension SettingsDecoder {
         guard let section = top.section("admin", Schema.admin) else { return }
         if let address = section.value("listen", Value.address) { settings.admin.address = address.text }
         settings.admin.tls = tls(section, Schema.adminTLS)
+        section.setPlain(&settings.adminAllowsPlaintext, "allow_plaintext", Value.boolean)
     }
 
     private func tls(_ section: Section, _ schema: Schema.Section) -> TLSListenerSettings? {

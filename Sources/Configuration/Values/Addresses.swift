@@ -14,7 +14,12 @@ struct HostPort: Equatable {
 
     /// Listens on every address of its family.
     var isWildcard: Bool { host == "0.0.0.0" || host == "::" }
-    var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+    var isLoopback: Bool {
+        if host == "localhost" || host == "::1" { return true }
+        // A name may begin like an address: `127.example` is anywhere.
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
 }
 
 extension Value {

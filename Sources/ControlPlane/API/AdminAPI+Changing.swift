@@ -9,7 +9,7 @@ import Telemetry
 extension AdminAPI {
     func changeRollout(_ request: ServiceRequest, _ action: String) async -> ServiceResponse {
         do throws(BadCall) {
-            let body = try ChangeBody.read(request.body)
+            let body = try ChangeBody(request.body, accepting: AdminAPI.members(of: action))
             let origin = try origin(request, body)
             let command = try await command(action, body)
             let findings = await pilot.gates()
@@ -20,22 +20,32 @@ extension AdminAPI {
         }
     }
 
+    /// What the body of a command may hold besides the reason. A rollback is never refused: `force` is accepted there, and means nothing.
+    static func members(of action: String) -> [ChangeBody.Member] {
+        switch action {
+        case "promote", "rollback": [.to, .force]
+        case "percent": [.percent, .force]
+        case "resume-legacy": [.force]
+        default: []
+        }
+    }
+
     private func command(_ action: String, _ body: ChangeBody) async throws(BadCall) -> RolloutCommand {
         if let to = body.to, action == "promote" || action == "rollback" {
             let stages = await controller.picture.settings.plan?.stages.map(\.name) ?? []
             guard stages.contains(to) else {
                 throw BadCall(
-                    text: "to: there is no stage \"\(to)\"; "
+                    text: "to: there is no stage \"\(to.prefix(40))\"; "
                         + (stages.isEmpty ? "there is no plan" : "accepted: \(stages.joined(separator: ", "))"))
             }
         }
         switch action {
-        case "promote": return .promote(to: body.to, force: body.force ?? false)
+        case "promote": return .promote(to: body.to, force: body.force)
         case "rollback": return .rollback(to: body.to)
         case "pause": return .pause
         case "resume": return .resume
         case "stop-legacy": return .stopLegacy
-        case "resume-legacy": return .resumeLegacy(force: body.force ?? false)
+        case "resume-legacy": return .resumeLegacy(force: body.force)
         default:
             guard let percent = body.percent else {
                 throw BadCall(text: "percent: missing; accepted: {\"percent\": 12.5}")
@@ -59,16 +69,18 @@ extension AdminAPI {
         }
     }
 
-    func pin(_ request: ServiceRequest, _ user: String) async -> ServiceResponse {
+    func pin(_ request: ServiceRequest, _ segment: Substring) async -> ServiceResponse {
         do throws(BadCall) {
+            let user = try userID(segment)
             guard !user.allSatisfy(\.isWhitespace) else { throw BadCall(text: "a user id is not empty") }
-            let body = try ChangeBody.read(request.body)
+            let isDelete = request.method == "DELETE"
+            let body = try ChangeBody(request.body, accepting: isDelete ? [] : [.side])
             let origin = try origin(request, body)
-            if request.method == "DELETE" { return answer(await controller.setPin(user, nil, origin), origin) }
+            if isDelete { return answer(await controller.setPin(user, nil, origin), origin) }
             switch body.side {
             case "legacy": return answer(await controller.setPin(user, .legacy, origin), origin)
             case "new": return answer(await controller.setPin(user, .new, origin), origin)
-            case let other?: throw BadCall(text: "side: \"\(other)\" is no backend; accepted: legacy, new")
+            case let other?: throw BadCall(text: "side: \"\(other.prefix(40))\" is no backend; accepted: legacy, new")
             case nil: throw BadCall(text: "side: missing; accepted: {\"side\": \"legacy\"} or {\"side\": \"new\"}")
             }
         } catch {
@@ -80,33 +92,33 @@ extension AdminAPI {
 
     func replay(_ request: ServiceRequest) async -> ServiceResponse {
         do throws(BadCall) {
-            let body = try ChangeBody.read(request.body)
+            let body = try ChangeBody(request.body, accepting: [.seqs, .allParked])
             let origin = try origin(request, body)
             let sequences: [Sequence64]
-            switch (body.seqs, body.allParked ?? false) {
+            switch (body.seqs, body.allParked) {
             case (let seqs?, false): sequences = Array(Set(seqs)).sorted()
-            case (nil, true): sequences = try await allParked()
+            case (nil, true):
+                do throws(JournalError) { sequences = try await allParked() } catch {
+                    return problem(503, error.message)
+                }
             default: throw BadCall(text: "accepted: {\"seqs\": [17]} or {\"all_parked\": true}")
             }
+            if let refusal = await outdated(origin) { return refusal }
             return await replay(sequences, origin)
         } catch {
             return problem(400, error.text)
         }
     }
 
-    private func allParked() async throws(BadCall) -> [Sequence64] {
+    private func allParked() async throws(JournalError) -> [Sequence64] {
         var found: [Sequence64] = []
-        do throws(JournalError) {
-            while true {
-                let after = found.last ?? 0
-                let page = try await journal.read { reader throws(JournalError) in
-                    try reader.parked(after: after, limit: 1000)
-                }
-                found += page
-                if page.count < 1000 { return found }
+        while true {
+            let after = found.last ?? 0
+            let page = try await journal.read { reader throws(JournalError) in
+                try reader.parked(after: after, limit: 1000)
             }
-        } catch {
-            throw BadCall(text: error.message)
+            found += page
+            if page.count < 1000 { return found }
         }
     }
 
@@ -143,6 +155,7 @@ extension AdminAPI {
             .object([
                 ("replayed", .number(String(changes.count))),
                 ("seqs", .array(changes.map { .number(String($0.0.sequence)) })),
+                ("dry_run", .bool(origin.isDryRun)),
             ]))
     }
 
@@ -166,13 +179,13 @@ extension AdminAPI {
 
     func reloadConfiguration(_ request: ServiceRequest) async -> ServiceResponse {
         do throws(BadCall) {
-            let body = try ChangeBody.read(request.body)
-            let origin = try origin(request, body)
+            let origin = try origin(request, try ChangeBody(request.body))
+            if let refusal = await outdated(origin) { return refusal }
             switch await reload(origin) {
             case .done(let outcome): return answer(outcome, origin)
             case .invalid(let errors):
                 return problem(422, "the configuration has errors; nothing was changed", reasons: errors)
-            case .unavailable(let reason): return problem(409, reason)
+            case .unavailable(let reason): return problem(409, reason, reasons: [reason])
             }
         } catch {
             return problem(400, error.text)
@@ -181,7 +194,7 @@ extension AdminAPI {
 
     // MARK: Answers
 
-    private func answer(_ outcome: ChangeOutcome, _ origin: ChangeOrigin) -> ServiceResponse {
+    func answer(_ outcome: ChangeOutcome, _ origin: ChangeOrigin) -> ServiceResponse {
         switch outcome {
         case .done(let before, let after, let warnings, let generation):
             var response = json(

@@ -49,6 +49,7 @@ extension AdminAPI {
                 lastContactSeconds: Double(state.lastContactMilliseconds) / 1000)
         }
         gauges.alerts = alerts.gauges
+        gauges.historyDropped = history.droppedRows
         gauges.process = readProcessFigures()
         gauges.workers = UInt64(dataPlane.metrics.count)
         gauges.version = productVersion

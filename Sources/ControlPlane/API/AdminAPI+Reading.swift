@@ -26,7 +26,9 @@ extension AdminAPI {
 
     // MARK: Users
 
-    func user(_ user: String) async -> ServiceResponse {
+    func user(_ segment: Substring) async -> ServiceResponse {
+        let user: String
+        do throws(BadCall) { user = try userID(segment) } catch { return problem(400, error.text) }
         let snapshot = await controller.snapshot
         let picture = await controller.picture
         let pin = await controller.pin(of: user)
@@ -49,45 +51,45 @@ extension AdminAPI {
 
     // MARK: Lists
 
-    private func page(_ request: ServiceRequest) throws(BadCall) -> (limit: Int, cursor: Int64?) {
-        func number(_ name: String) throws(BadCall) -> Int64? {
-            guard let text = queryValue(request.query, name), !text.isEmpty else { return nil }
-            guard let number = Int64(text), number > 0 else {
-                throw BadCall(text: "\(name): \"\(text)\" is no whole number above 0")
-            }
-            return number
-        }
-        return (Int(min(try number("limit") ?? 50, 1000)), try number("cursor"))
+    /// Which page of a list is asked for; items a page are at most `pageMax`, whatever is asked.
+    func page(_ query: Query) throws(BadCall) -> (limit: Int, cursor: Int64?) {
+        let limit = Int(min(try query.count("limit") ?? 50, Int64(AdminAPI.pageMax)))
+        // An empty cursor is the first page's.
+        return (limit, try query.text("cursor")?.isEmpty == true ? nil : try query.count("cursor"))
     }
 
-    private func list(_ items: [JSONValue], next: Int64?) -> ServiceResponse {
+    static let pageMax = 1_000
+
+    func list(_ items: [JSONValue], next: Int64?) -> ServiceResponse {
         json(.object([("items", .array(items)), ("next", next.map { .string(String($0)) } ?? .null)]))
     }
 
     func mismatches(_ request: ServiceRequest) -> ServiceResponse {
         let (limit, cursor): (Int, Int64?)
-        do throws(BadCall) { (limit, cursor) = try page(request) } catch { return problem(400, error.text) }
-        let found = dataPlane.shared.mismatches.page(before: cursor, limit: limit + 1)
-        let items = found.prefix(limit).map { mismatch in
-            var members: [(String, JSONValue)] = [
-                ("seq", .number(String(mismatch.sequence))),
-                ("at", .string(Instant(milliseconds: mismatch.atMilliseconds).text)),
-                ("kind", .string(mismatch.kind)), ("method", .string(mismatch.method)),
-                ("target", .string(mismatch.target)),
-                ("paths", .array(mismatch.paths.map { .string($0) })),
-                ("legacy", answer(mismatch.legacy)), ("new", answer(mismatch.new)),
-            ]
-            if !mismatch.values.isEmpty {
-                members.append(
-                    (
-                        "values",
-                        .array(
-                            mismatch.values.map { .object([("legacy", .string($0.legacy)), ("new", .string($0.new))]) })
-                    ))
-            }
-            return JSONValue.object(members)
+        do throws(BadCall) { (limit, cursor) = try page(Query(request.query)) } catch {
+            return problem(400, error.text)
         }
-        return list(items, next: found.count > limit ? found[limit - 1].sequence : nil)
+        let found = dataPlane.shared.mismatches.page(before: cursor, limit: limit + 1)
+        return list(
+            found.prefix(limit).map(mismatchJSON), next: found.count > limit ? found[limit - 1].sequence : nil)
+    }
+
+    func mismatchJSON(_ mismatch: Mismatch) -> JSONValue {
+        var members: [(String, JSONValue)] = [
+            ("seq", .number(String(mismatch.sequence))),
+            ("at", .string(Instant(milliseconds: mismatch.atMilliseconds).text)),
+            ("kind", .string(mismatch.kind)), ("method", .string(mismatch.method)),
+            ("target", .string(mismatch.target)),
+            ("paths", .array(mismatch.paths.map { .string($0) })),
+            ("legacy", answer(mismatch.legacy)), ("new", answer(mismatch.new)),
+        ]
+        if !mismatch.values.isEmpty {
+            let values = mismatch.values.map {
+                JSONValue.object([("legacy", .string($0.legacy)), ("new", .string($0.new))])
+            }
+            members.append(("values", .array(values)))
+        }
+        return .object(members)
     }
 
     private func answer(_ answer: Mismatch.Answer) -> JSONValue {
@@ -96,8 +98,14 @@ extension AdminAPI {
 
     func journalRows(_ request: ServiceRequest) async -> ServiceResponse {
         let (limit, cursor): (Int, Int64?)
-        do throws(BadCall) { (limit, cursor) = try page(request) } catch { return problem(400, error.text) }
-        let parked = ["true", "1"].contains(queryValue(request.query, "parked") ?? "")
+        let parked: Bool
+        do throws(BadCall) {
+            let query = Query(request.query)
+            (limit, cursor) = try page(query)
+            parked = try query.flag("parked")
+        } catch {
+            return problem(400, error.text)
+        }
         settleJournal()
         let rows: [JournalRow]
         do throws(JournalError) {
@@ -130,28 +138,5 @@ extension AdminAPI {
             ("target", .string(row.target)),
             ("legs", .object([("legacy", leg(row.legs.legacy)), ("new", leg(row.legs.new))])),
         ])
-    }
-
-    func events(_ request: ServiceRequest) async -> ServiceResponse {
-        let (limit, cursor): (Int, Int64?)
-        do throws(BadCall) { (limit, cursor) = try page(request) } catch { return problem(400, error.text) }
-        let events: [RolloutEvent]
-        do throws(JournalError) {
-            events = try await journal.read { reader throws(JournalError) in
-                try reader.events(before: cursor, limit: limit + 1)
-            }
-        } catch {
-            return problem(503, error.message)
-        }
-        let items = events.prefix(limit).map { event in
-            JSONValue.object([
-                ("seq", .number(String(event.sequence))),
-                ("at", .string(Instant(milliseconds: event.atMilliseconds).text)),
-                ("actor", .string(event.actor)), ("action", .string(event.action)),
-                ("before", storedJSON(event.before)), ("after", storedJSON(event.after)),
-                ("reason", .string(event.reason)),
-            ])
-        }
-        return list(items, next: events.count > limit ? events[limit - 1].sequence : nil)
     }
 }

@@ -12,17 +12,18 @@ extension AdminAPI {
     /// `POST reverse-sync`.
     func startReverseSync(_ request: ServiceRequest) async -> ServiceResponse {
         do throws(BadCall) {
-            let body = try ChangeBody.read(request.body)
+            let body = try ChangeBody(request.body, accepting: [.since, .includeParked, .verify])
             let origin = try origin(request, body)
             var order = ReverseSyncOrder(actor: origin.actor, reason: origin.reason)
             if let since = body.since {
                 guard let milliseconds = durationMilliseconds(since) else {
-                    throw BadCall(text: "since: \"\(since)\" is no duration; accepted: 24h, 30m, 90s, 7d")
+                    throw BadCall(text: "since: \"\(since.prefix(40))\" is no duration; accepted: 24h, 30m, 90s, 7d")
                 }
                 order.sinceMilliseconds = clinux_wall_milliseconds() - milliseconds
             }
-            order.includesParked = body.includeParked ?? false
-            order.verifies = body.verify ?? true
+            if let refusal = await outdated(origin) { return refusal }
+            order.includesParked = body.includeParked
+            order.verifies = body.verify
             return await startReverseSync(order, isDryRun: origin.isDryRun)
         } catch {
             return problem(400, error.text)

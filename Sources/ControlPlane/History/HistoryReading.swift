@@ -23,7 +23,9 @@ struct HistoryCounts: Sendable {
         }
         reads = pair { snapshot.reads($0, failed: false) &+ snapshot.reads($0, failed: true) }
         readErrors = pair { snapshot.reads($0, failed: true) }
-        for status in 500...599 { clientErrors += Int64(clamping: snapshot.requests(.read, status: status)) }
+        for side in Backend.allCases {
+            clientErrors += Int64(clamping: snapshot.clientAnswers(.read, meantFor: side).part)
+        }
         for backend in Backend.allCases {
             writes[backend] = snapshot.histogram(Cells.clientWriteDuration + backend.index)
         }

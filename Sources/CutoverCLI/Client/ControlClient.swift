@@ -54,7 +54,8 @@ struct ControlClient: Sendable {
         var request = HTTPRequest(method: method, url: "\(address.url)/api/v1/\(path)")
         request.timeoutMilliseconds = timeoutMilliseconds
         request.authorityFile = authorityFile
-        request.headers.append((name: "Accept", value: "application/json, application/problem+json"))
+        request.headers.append(
+            (name: "Accept", value: "application/json, application/x-ndjson, application/problem+json"))
         if case .found(let token) = token { request.headers.append((name: "Authorization", value: token.headerValue)) }
         if let generation { request.headers.append((name: "If-Match", value: "\"\(generation)\"")) }
         if let body {

@@ -67,3 +67,21 @@ func followMismatches(_ client: ControlClient, _ invocation: Invocation) throws 
     } while invocation.surroundings.pause(1000) && !invocation.console.outputFailed
     return ExitStatus.done
 }
+
+/// Prints every event, the oldest first.
+func allEvents(_ client: ControlClient, _ invocation: Invocation) throws -> Int32 {
+    for flag in ["limit", "cursor"] where invocation.isSet(flag) {
+        throw invocation.usage("--all prints everything: --\(flag) has no place beside it")
+    }
+    let answer = try client.get("events", query: [(name: "format", value: "ndjson")])
+    if invocation.wantsJSON {
+        invocation.console.write(answer.text)
+        return ExitStatus.done
+    }
+    let items = try answer.text.split(separator: "\n").map { line in
+        try APIAnswer(bytes: Array(line.utf8), source: answer.source).decode(EventReport.self)
+    }
+    let lines = items.isEmpty ? ["no events"] : eventTable(items).lines(invocation.console)
+    invocation.console.print(lines.joined(separator: "\n"))
+    return ExitStatus.done
+}

@@ -117,7 +117,10 @@ private let mismatchesCommand = Command(
     })
 
 private let eventsCommand = Command(
-    "events", "List who changed what, when and why", flags: listFlags + ControlClient.flags,
+    "events", "List who changed what, when and why",
+    details:
+        "Newest first, a page at a time. With --all everything is printed, oldest first; --json then is one object a line.",
+    flags: [.toggle("all", "All events, oldest first")] + listFlags + ControlClient.flags,
     example: """
         $ cutover events --limit 2
         seq  at (UTC)             who              action   change                                why
@@ -126,5 +129,6 @@ private let eventsCommand = Command(
         """,
     run: { invocation in
         let client = try ControlClient(invocation)
+        if invocation.isSet("all") { return try allEvents(client, invocation) }
         return try list(client, invocation, "events", of: EventReport.self, none: "no events", eventTable)
     })

@@ -36,7 +36,8 @@ package struct ServiceResponse: Sendable {
     package var status: Int
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
-    /// For an endless answer (server-sent events): called after the head went out; it sends pieces through `ServiceStream`.
+    /// For an answer whose length nobody knows (server-sent events, an export): called after the head went out, it sends the
+    /// body in pieces. It is not called when the client is gone by then, nor for HEAD.
     package var stream: (@Sendable (ServiceStream) async -> Void)?
 
     package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
@@ -50,37 +51,18 @@ package struct ServiceResponse: Sendable {
     }
 }
 
-/// Sends the pieces of an endless answer. Confined to the service's loop.
-package final class ServiceStream: @unchecked Sendable {
-    private let connection: Connection
-    private let loop: EventLoop
-
-    init(connection: Connection, loop: EventLoop) {
-        self.connection = connection
-        self.loop = loop
-    }
-
-    /// False when the client is gone.
-    package func send(_ text: String) async -> Bool {
-        connection.output.append(text: text)
-        do throws(IOFailure) { try await connection.flush(timeout: 10_000) } catch { return false }
-        return !connection.hungUp
-    }
-
-    package func sleep(milliseconds: Int64) async { await loop.sleep(milliseconds) }
-}
-
 /// A small HTTP/1.1 server for requests that fit into memory: the admin API and the demo's backends. It runs on its own
 /// thread with its own loop and shares parser, limits and timeouts with the proxy; the handler may block that thread for
 /// short work on local files.
 ///
-/// Limits: 1024 connections, `bodyMaxBytes` a request, 10 s for a head, 60 s idle.
+/// Limits: 1024 connections, `bodyMaxBytes` a request, 10 s for a head, 60 s idle, 10 s without a byte taken of a stream.
 package final class LocalService: @unchecked Sendable {
     package typealias Handler = @Sendable (ServiceRequest) async -> ServiceResponse
     private let loop = EventLoop()
     private let handler: Handler
     private let limits = WireLimits()
     private let bodyMaxBytes: Int
+    private let commonFields: [(name: String, value: String)]
     // Touched on the loop's thread only.
     private var connections: [ObjectIdentifier: Connection] = [:]
     private var listeners: [Connection] = []
@@ -89,8 +71,13 @@ package final class LocalService: @unchecked Sendable {
     /// The port that it listens on, from `start` on.
     package private(set) var port: UInt16 = 0
 
-    package init(bodyMaxBytes: Int = 8 << 20, handler: @escaping Handler) {
+    /// - Parameter commonFields: fields of every answer, those to malformed requests included; an answer that has a field of the
+    ///   same name keeps its own.
+    package init(
+        bodyMaxBytes: Int = 8 << 20, commonFields: [(name: String, value: String)] = [], handler: @escaping Handler
+    ) {
         self.bodyMaxBytes = bodyMaxBytes
+        self.commonFields = commonFields
         self.handler = handler
     }
 
@@ -110,11 +97,17 @@ package final class LocalService: @unchecked Sendable {
     package func stop() {
         loop.execute { [self] in
             for listener in listeners { listener.close() }
-            for connection in connections.values { connection.close() }
+            for connection in connections.values {
+                // Whoever streams waits for something else than this connection, and is told by this.
+                let ended = connection.onIdleEvent
+                connection.close()
+                ended?()
+            }
             listeners.removeAll()
             connections.removeAll()
+            // A turn later, so that whoever waited for one of them comes to its end.
+            loop.stop()
         }
-        loop.stop()
         _ = stopped.wait(milliseconds: 5000)
     }
 
@@ -139,8 +132,10 @@ package final class LocalService: @unchecked Sendable {
             return String(decoding: buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
         Task.immediate(executorPreference: loop) {
-            await ServiceSession(connection: connection, loop: self.loop, peer: text, bodyMaxBytes: self.bodyMaxBytes)
-                .serve(self.handler)
+            await ServiceSession(
+                connection: connection, loop: self.loop, peer: text, bodyMaxBytes: self.bodyMaxBytes,
+                commonFields: self.commonFields
+            ).serve(self.handler)
             connection.close()
             self.connections[ObjectIdentifier(connection)] = nil
         }

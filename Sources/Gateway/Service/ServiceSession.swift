@@ -7,12 +7,17 @@ final class ServiceSession {
     private let loop: EventLoop
     private let peer: String
     private let bodyMaxBytes: Int
+    private let commonFields: [(name: String, value: String)]
 
-    init(connection: Connection, loop: EventLoop, peer: String, bodyMaxBytes: Int) {
+    init(
+        connection: Connection, loop: EventLoop, peer: String, bodyMaxBytes: Int,
+        commonFields: [(name: String, value: String)]
+    ) {
         self.connection = connection
         self.loop = loop
         self.peer = peer
         self.bodyMaxBytes = bodyMaxBytes
+        self.commonFields = commonFields
     }
 
     /// Answers requests until either side is done.
@@ -20,10 +25,15 @@ final class ServiceSession {
         do throws(IOFailure) {
             while let (request, keepAlive) = try await readRequest() {
                 let response = await handler(request)
-                try await send(response, toHead: request.method == "HEAD", keepAlive: keepAlive)
-                if !keepAlive || response.stream != nil { break }
+                let isHead = request.method == "HEAD"
+                if let stream = response.stream {
+                    guard try await send(response, stream, toHead: isHead) else { return }
+                    break
+                }
+                try await send(response, toHead: isHead, keepAlive: keepAlive)
+                if !keepAlive { break }
             }
-            connection.finishWriting()
+            if connection.isOpen { connection.finishWriting() }
         } catch {}
     }
 
@@ -96,18 +106,7 @@ final class ServiceSession {
 
     private func send(_ response: ServiceResponse, toHead: Bool, keepAlive: Bool) async throws(IOFailure) {
         let out = connection.output
-        out.append("HTTP/1.1 ")
-        out.append(decimal: response.status)
-        out.append(byte: 32)
-        out.append(StatusText.reason(response.status))
-        out.append("\r\n")
-        for (name, value) in response.headers { out.append(text: "\(name): \(value)\r\n") }
-        if let stream = response.stream {
-            out.append("Connection: close\r\n\r\n")
-            try await connection.flush(timeout: 10_000)
-            if !toHead { await stream(ServiceStream(connection: connection, loop: loop)) }
-            return
-        }
+        appendHead(response)
         if response.status != 204, response.status != 304 {
             out.append("Content-Length: ")
             out.append(decimal: response.body.count)
@@ -116,6 +115,37 @@ final class ServiceSession {
         out.append(keepAlive ? "\r\n" : "Connection: close\r\n\r\n")
         if !toHead { out.append(response.body) }
         try await connection.flush(timeout: 30_000)
+    }
+
+    /// Sends an answer that comes in pieces.
+    /// - Returns: false when it is not whole: the connection is then to break.
+    private func send(
+        _ response: ServiceResponse, _ body: @Sendable (ServiceStream) async -> Void, toHead: Bool
+    ) async throws(IOFailure) -> Bool {
+        let isChunked = connection.head.minorVersion >= 1
+        appendHead(response)
+        if isChunked { connection.output.append("Transfer-Encoding: chunked\r\n") }
+        connection.output.append("Connection: close\r\n\r\n")
+        try await connection.flush(timeout: 10_000)
+        if toHead { return true }
+        let stream = ServiceStream(connection: connection, loop: loop, isChunked: isChunked)
+        await body(stream)
+        await stream.finish()
+        return !stream.isAbandoned
+    }
+
+    private func appendHead(_ response: ServiceResponse) {
+        let out = connection.output
+        out.append("HTTP/1.1 ")
+        out.append(decimal: response.status)
+        out.append(byte: 32)
+        out.append(StatusText.reason(response.status))
+        out.append("\r\n")
+        for (name, value) in response.headers { out.append(text: "\(name): \(value)\r\n") }
+        for field in commonFields
+        where !response.headers.contains(where: { $0.name.lowercased() == field.name.lowercased() }) {
+            out.append(text: "\(field.name): \(field.value)\r\n")
+        }
     }
 
     private func refuse(_ status: Int, _ detail: String) async throws(IOFailure) {

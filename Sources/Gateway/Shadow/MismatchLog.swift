@@ -55,4 +55,15 @@ package final class MismatchLog: Sendable {
         let sorted = all.sorted { $0.sequence > $1.sequence }
         return Array(sorted.filter { $0.sequence < sequence ?? .max }.prefix(limit))
     }
+
+    /// The number of the newest mismatch; 0 when there was none.
+    package var newest: Int64 { state.withLock { $0.next - 1 } }
+
+    /// Those behind `sequence` that are kept, oldest first.
+    package func behind(_ sequence: Int64) -> [Mismatch] {
+        let behind = state.withLock { state in
+            state.next - 1 > sequence ? state.ring.filter { $0.sequence > sequence } : []
+        }
+        return behind.sorted { $0.sequence < $1.sequence }
+    }
 }

@@ -185,7 +185,7 @@ class Gateway:
                 status, text, fields = answer.status, answer.read().decode(), answer.headers
         except urllib.error.HTTPError as error:
             status, text, fields = error.code, error.read().decode(), error.headers
-        is_json = "json" in (fields.get("Content-Type") or "")
+        is_json = (fields.get("Content-Type") or "").endswith(("/json", "+json"))
         return status, json.loads(text) if is_json and text else text, fields
 
     def read(self, path):

@@ -1,0 +1,58 @@
+import Gateway
+import Routing
+
+/// An answer in JSON.
+func json(_ value: JSONValue, status: Int = 200) -> ServiceResponse {
+    var response = ServiceResponse(status: status, contentType: "application/json", text: value.text + "\n")
+    response.headers.append(("Cache-Control", "no-store"))
+    return response
+}
+
+/// A problem document (RFC 9457).
+func problem(_ status: Int, _ detail: String, reasons: [String] = []) -> ServiceResponse {
+    let titles = [
+        400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+        409: "Conflict", 412: "Precondition Failed", 422: "Unprocessable Content", 429: "Too Many Requests",
+        503: "Service Unavailable",
+    ]
+    var members: [(String, JSONValue)] = [
+        ("type", "about:blank"), ("title", .string(titles[status] ?? "Error")), ("status", .number(String(status))),
+        ("detail", .string(detail)),
+    ]
+    let id = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+    members.append(("request_id", .string(hexadecimal(id.0) + hexadecimal(id.1))))
+    if !reasons.isEmpty { members.append(("reasons", .array(reasons.map { .string($0) }))) }
+    var response = ServiceResponse(
+        status: status, contentType: "application/problem+json", text: JSONValue.object(members).text + "\n")
+    response.headers.append(("Cache-Control", "no-store"))
+    if status == 503 { response.headers.append(("Retry-After", "1")) }
+    return response
+}
+
+/// A number that JSON can hold: NaN and infinities become null.
+func number(_ value: Double?) -> JSONValue {
+    guard let value, value.isFinite else { return .null }
+    return .number(value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value))
+}
+
+func decodePercent(_ text: String) -> String {
+    let bytes = Array(text.utf8)
+    guard !bytes.isEmpty else { return "" }
+    var decoded = bytes
+    let count = bytes.withUnsafeBufferPointer { input in
+        decoded.withUnsafeMutableBufferPointer { output in
+            guard let from = input.baseAddress, let to = output.baseAddress else { return 0 }
+            return PercentCoding.decode(from, input.count, into: to)
+        }
+    }
+    return String(decoding: decoded.prefix(count), as: UTF8.self)
+}
+
+/// A value of a query (`limit=5&cursor=7`).
+func queryValue(_ query: String, _ name: String) -> String? {
+    for pair in query.split(separator: "&") {
+        let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        if parts.first.map(String.init) == name { return parts.count > 1 ? decodePercent(String(parts[1])) : "" }
+    }
+    return nil
+}

@@ -40,7 +40,8 @@ private struct Bench {
         for _ in 0..<3 { bench.metrics.read(.legacy, failed: false) }
         bench.metrics.read(.new, failed: true)
         bench.metrics.request(kind: .read, status: 503, nanoseconds: 1)
-        bench.metrics.request(kind: .write, status: 500, nanoseconds: 1)
+        bench.metrics.clientAnswer(.read, meantFor: .new, failed: true)
+        bench.metrics.clientAnswer(.write, meantFor: .new, failed: true)
         bench.metrics.clientWrite(.new, nanoseconds: 20_000_000)
         bench.metrics.writeReceived()
         bench.metrics.conflictedWrite()

@@ -32,8 +32,9 @@ let storeMigrateCommand = Command(
         rollout               1         1          0
         event               705       705          0
         pin                   4         4          0
+        history           1,984     1,984          0
         counters              2         2          0
-        moved: 60,302 rows, all of them read back and compared; new changes go on after 20,000
+        moved: 62,286 rows, all of them read back and compared; new changes go on after 20,000
         Start the gateway with store: postgresql://… and keep the data directory: it holds the tokens and the old journal.
         """,
     run: storeMigrate)

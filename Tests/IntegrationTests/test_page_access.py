@@ -12,7 +12,6 @@ HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>alert(1)</scrip
 WIDE = "w" * 600
 
 
-
 # What users wrote
 
 

@@ -11,7 +11,6 @@ from support.played_admin import OPERATOR, instant, problem
 from support.played_page import browser, document, fails, open_page, played, ready
 
 
-
 # Live
 
 

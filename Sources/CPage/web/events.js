@@ -40,8 +40,15 @@ const FIELD_WORDS = {
     percent: "on new", shadow_percent: "shadow", dual_write: "both written", legacy_writes: "legacy written",
 };
 
+const BEGIN = ["stage", "percent", "state"];
+
 /** What differs between two states, as `{name, before, after}`; what only tells when is left out. */
 function differences(before, after) {
+    if (before === null && typeof after === "object" && after) {
+        // The begin of everything: where it began says enough.
+        return BEGIN.filter((name) => name in after).map((name) => (
+            { name: FIELD_WORDS[name] || name, before: null, after: valueText(name, after[name]) }));
+    }
     if (typeof before !== "object" || typeof after !== "object" || !before || !after) {
         return JSON.stringify(before) === JSON.stringify(after) ? []
             : [{ name: "value", before: valueText("", before), after: valueText("", after) }];
@@ -56,7 +63,8 @@ function differences(before, after) {
 function changeNodes(item) {
     const list = differences(item.before, item.after);
     return list.map(({ name, before, after }) => h("span", { class: "change" },
-        h("span", { class: "name", text: `${name} ` }), before, h("span", { class: "arrow", text: " → " }), after));
+        h("span", { class: "name", text: `${name} ` }),
+        ...(before === null ? [] : [before, h("span", { class: "arrow", text: " → " })]), after));
 }
 
 function makeEvent(item) {

@@ -70,6 +70,14 @@ function renderVerdict(node, verdict) {
     say(node.querySelector("span"), words);
 }
 
+/** Whose figure the value is. The gate itself may look at the other side by now, as right after a rollback. */
+function valueSide(metric) {
+    if (!metric.by_backend) return null;
+    const fits = (side) => metric.by_backend[side]?.samples === metric.samples
+        && metric.by_backend[side]?.value === metric.value;
+    return [metric.backend, ...sides].find((side) => side && fits(side)) ?? null;
+}
+
 function limitText(figure, metric) {
     const isSet = (limit) => limit !== null && limit !== undefined;
     const limits = [];
@@ -87,7 +95,7 @@ function renderFigure(node, figure) {
     const text = figure.format(metric.value);
     say(node.querySelector(".value"), text);
     node.querySelector(".value").classList.toggle("none", text === NO_SAMPLES);
-    const of = metric.backend ? ` of ${metric.backend}` : "";
+    const of = valueSide(metric) ? ` of ${valueSide(metric)}` : "";
     say(node.querySelector(".basis"), `${many(metric.samples ?? 0, figure.unit)}${of} · ${limitText(figure, metric)}`);
     sync(node.querySelector(".sides"), figure.sides(metric), (side) => side.key, makeSide,
         (row, side) => updateSide(row, side, figure));

@@ -90,7 +90,12 @@ function verdictOf(name) {
     return VERDICTS[name] || { sign: "unsure", tone: "unsure", words: name ? String(name) : "no verdict" };
 }
 
+/** A sentence of the API with its numbers and units kept together. */
+function tight(text) {
+    return String(text).replace(/(\d) (?=(?:%|ms|s|min|h|d)(?:\W|$))/g, `$1${GAP}`);
+}
+
 /** The first letter in upper case: a sentence of the API at the begin of a line. */
 function sentence(text) {
-    return text ? text[0].toUpperCase() + text.slice(1) : "";
+    return text ? tight(text[0].toUpperCase() + text.slice(1)) : "";
 }

@@ -7,13 +7,37 @@ function stageText(stage, percent) {
     return stage ? `${stage} (${percentText(percent)})` : percentText(percent);
 }
 
-/**
- * The gates that say so, in the words that the gateway has for what holds a step. One that cannot apply holds
- * nothing.
- */
-function gateReasons(status, ...verdicts) {
-    return (status.gates || []).filter((gate) => gate.applies !== false && verdicts.includes(gate.verdict))
-        .map((gate) => `gate ${gate.name} ${gate.verdict === "fail" ? "fails" : "cannot say yet"}: ${gate.reason}`);
+/** The gates that say so. One that cannot apply in this stage holds nothing. */
+function gatesThatSay(status, ...verdicts) {
+    return (status.gates || []).filter((gate) => gate.applies !== false && verdicts.includes(gate.verdict));
+}
+
+/** Failing gates in the words that the gateway has for what holds a step. */
+function failures(status) {
+    return gatesThatSay(status, "fail").map((gate) => `gate ${gate.name} fails: ${gate.reason}`);
+}
+
+/** The gates that have nothing to go by yet, all in one sentence: what each of them lacks stands at its figure. */
+function openGates(status) {
+    const open = gatesThatSay(status, "insufficient", "warming_up");
+    if (!open.length) return [];
+    const names = open.map((gate) => gate.name).join(", ");
+    return [`${open.length === 1 ? "one gate" : `${open.length} gates`} cannot say yet: ${names}`];
+}
+
+/** Why it is too early: no traffic, else what the first gate lacks; null when every gate says something. */
+function whyTooEarly(status) {
+    const [first] = gatesThatSay(status, "insufficient", "warming_up");
+    if (!first) return null;
+    const idle = status.next?.blocked_by.find((hold) => hold.includes("traffic"));
+    if (idle) return idle;
+    return first.verdict === "warming_up" ? first.reason.split("; so far")[0] : `gate ${first.name}: ${first.reason}`;
+}
+
+/** What holds the next step, but for the gates that cannot say yet. */
+function holdsOf(status) {
+    const open = gatesThatSay(status, "insufficient", "warming_up").map((gate) => `gate ${gate.name} cannot`);
+    return (status.next?.blocked_by || []).filter((hold) => !open.some((begin) => hold.startsWith(begin)));
 }
 
 function sickSentences(status) {
@@ -49,9 +73,9 @@ function reasonOf(status) {
  */
 function judge(status) {
     const { rollout, next } = status;
-    const bad = [...gateReasons(status, "fail"), ...sickSentences(status)];
-    const open = gateReasons(status, "insufficient", "warming_up");
-    const holds = next?.blocked_by || [];
+    const bad = [...failures(status), ...sickSentences(status)];
+    const open = openGates(status);
+    const holds = holdsOf(status);
     const goal = next ? stageText(next.stage, next.percent) : null;
     const found = (tone, sign, key, headline, points) => {
         // The headline has said the first one already.
@@ -76,12 +100,8 @@ function judge(status) {
     }
     if (!next) return withoutNext(status, open, found);
     if (next.ready) return readyJudgement(status, goal, found);
-    if (open.length) {
-        // No traffic is why the gates have nothing to go by.
-        const why = holds.find((hold) => hold.includes("traffic")) ?? open[0];
-        const points = [...holds, ...open].filter((point) => point !== why);
-        return found("unsure", "unsure", "early", `Too early to say: ${why.replace(" cannot say yet:", ":")}`, points);
-    }
+    const early = whyTooEarly(status);
+    if (early) return found("unsure", "unsure", "early", `Too early to say: ${early}`, [...holds, ...open]);
     return found("unsure", "wait", "hold", `Not yet: ${holds[0] || "the gateway has not said what holds it"}`, [
         ...holds, "Every gate passes so far."]);
 }
@@ -103,10 +123,8 @@ function withoutNext(status, open, found) {
         const now = percentText(rollout.percent);
         return found("unsure", "unsure", "no plan", `No plan: the percent is set by hand, now ${now}`, open);
     }
-    if (open.length) {
-        const why = open[0].replace(" cannot say yet:", ":");
-        return found("unsure", "unsure", "last, early", `Too early to say: ${why}`, open.slice(1));
-    }
+    const early = whyTooEarly(status);
+    if (early) return found("unsure", "unsure", "last, early", `Too early to say: ${early}`, open);
     const here = stageText(rollout.stage, rollout.percent);
     return found("good", "good", "last", `In the last stage, ${here}: every gate passes`, []);
 }
@@ -138,7 +156,7 @@ function renderJudgement() {
     const found = presentJudgement();
     mark(byId("judgement"), "data-tone", found.tone);
     mark(byId("headline-sign"), "href", `#sign-${found.sign}`);
-    say(byId("headline"), found.headline);
+    say(byId("headline"), tight(found.headline));
     const points = [...(found.last ? [found.last] : []), ...found.points].slice(0, 6).map(sentence);
     sync(byId("points"), points, (point) => point, (point) => h("li", { text: point }));
     const { rollout } = view.status;

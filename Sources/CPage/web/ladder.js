@@ -54,7 +54,7 @@ function updateRung(node, stage) {
 /** What the next step waits for, in a few sentences. */
 function nextHolds(next) {
     if (next.ready) return [next.mode === "automatic" ? "Goes on by itself" : "Ready: waits for you"];
-    return next.blocked_by.slice(0, 3).map(sentence);
+    return [...holdsOf(view.status), ...openGates(view.status)].slice(0, 3).map(sentence);
 }
 
 function renderLadder() {

@@ -28,6 +28,10 @@ document.addEventListener("securitypolicyviolation", (event) =>
 """
 
 
+def plain(text):
+    return text.replace("\xa0", " ")
+
+
 class Browser:
     """One browser process; every tab has a context of its own, with nothing kept from another one."""
 
@@ -79,10 +83,14 @@ class Tab:
         assert foreign == [], "the page asked somebody else"
 
     def text(self, selector):
-        return self.page.locator(selector).first.inner_text()
+        """What is seen of it. Spaces that do not break are as good as others."""
+        return plain(self.page.locator(selector).first.inner_text())
+
+    def texts(self, selector):
+        return [plain(node.inner_text()) for node in self.page.locator(selector).all()]
 
     def content(self, selector):
-        return self.page.locator(selector).first.text_content()
+        return plain(self.page.locator(selector).first.text_content())
 
     def action(self, name):
         return self.page.locator(f'[data-action="{name}"]')
@@ -101,7 +109,7 @@ class Tab:
 
         def matches():
             nodes = self.page.locator(selector)
-            last[0] = nodes.first.text_content() if nodes.count() else None
+            last[0] = plain(nodes.first.text_content()) if nodes.count() else None
             return last[0] is not None and re.search(pattern, last[0])
 
         try:

@@ -52,10 +52,6 @@ def open_page(browser, played):
             tab.close()
 
 
-def plain(text):
-    return text.replace("\xa0", " ")
-
-
 # States
 
 

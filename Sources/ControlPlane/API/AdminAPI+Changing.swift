@@ -14,7 +14,10 @@ extension AdminAPI {
             let command = try await command(action, body)
             let findings = await pilot.gates()
             let obstacles = await obstacles(to: command)
-            return answer(await controller.apply(command, gates: findings, obstacles: obstacles, origin), origin)
+            let outcome = await controller.apply(command, gates: findings, obstacles: obstacles, origin)
+            // From now on, not from the next second on, what comes speaks for the new stage.
+            await pilot.follow()
+            return answer(outcome, origin)
         } catch {
             return problem(400, error.text)
         }

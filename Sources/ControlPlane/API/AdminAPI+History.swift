@@ -12,33 +12,27 @@ private struct HistoryQuestion {
     var limit = 1_000
     var cursor: HistoryCursor?
 
-    init(_ query: String) throws(BadCall) {
-        func value(_ name: String) -> String? { queryValue(query, name).flatMap { $0.isEmpty ? nil : $0 } }
-        if let text = value("since") {
-            let longest = HistoryResolution.tenMinutes.keptMilliseconds
-            guard let duration = durationMilliseconds(text), duration > 0, duration <= longest else {
-                throw BadCall(text: "since: \"\(text)\" is not how far back to go; accepted: 10m, 2h, 3d, up to 90d")
+    init(_ text: String) throws(BadCall) {
+        let query = Query(text)
+        if let text = try query.text("since"), !text.isEmpty {
+            // At most seven digits: further back than anything is kept is as far as it is kept.
+            guard text.first != "0", text.prefix(while: \.isNumber).count <= 7, let duration = durationMilliseconds(text)
+            else {
+                throw BadCall(text: "since: \"\(text.prefix(40))\" is not how far back to go; accepted: 10m, 2h, 3d, up to 90d")
             }
-            since = duration
+            since = min(duration, HistoryResolution.tenMinutes.keptMilliseconds)
         }
         resolution = HistoryResolution.reaching(back: since) ?? .tenMinutes
-        if let text = value("resolution") {
-            guard let chosen = Int64(text).flatMap(HistoryResolution.init) else {
-                let accepted = HistoryResolution.allCases.map { String($0.seconds) }.joined(separator: ", ")
-                throw BadCall(text: "resolution: \"\(text)\" is none in seconds; accepted: \(accepted)")
-            }
+        if let seconds = try query.word("resolution", among: HistoryResolution.allCases.map { String($0.seconds) }),
+            let chosen = Int64(seconds).flatMap(HistoryResolution.init)
+        {
             resolution = chosen
         }
-        if let text = value("limit") {
-            guard let number = Int(text), number > 0 else {
-                throw BadCall(text: "limit: \"\(text)\" is no whole number above 0")
-            }
-            limit = min(number, limit)
-        }
-        if let text = value("cursor") {
+        limit = Int(min(try query.count("limit") ?? 1_000, 1_000))
+        if let text = try query.text("cursor"), !text.isEmpty {
             let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let at = Int64(parts[0]), at >= 0 else {
-                throw BadCall(text: "cursor: \"\(text)\" is none; accepted: \"next\" of the page before")
+            guard parts.count == 2, let at = wholeNumber(parts[0]), parts[0].count <= 15, !parts[1].isEmpty else {
+                throw BadCall(text: "cursor: \"\(text.prefix(40))\" is none; accepted: \"next\" of the page before")
             }
             cursor = HistoryCursor(atMilliseconds: at, instance: String(parts[1]))
         }

@@ -76,6 +76,12 @@ actor PilotDriver {
         return (gates, pilot?.nextStep(state, gates: gates.filter(\.isGate)))
     }
 
+    /// The rollout may have changed: a stage that has begun is measured from now on.
+    func follow() async {
+        let (state, settings) = await controller.picture
+        await follow(state, plan: settings.plan)
+    }
+
     /// What speaks for or against a promotion now: the plan's gates.
     func gates() async -> [GateFinding] { await reading().gates.filter(\.isGate) }
 

@@ -115,6 +115,11 @@ final class DeliveryDesk: @unchecked Sendable {
             guard coordinator.standing.mayDeliver else { return askAgain(side, loop.now + DeliveryDesk.leasePause) }
             guard breaker.admits(now: loop.now) else { return askAgain(side, breaker.nextProbe) }
             guard let delivery = line.next() else { return }
+            // What another gateway accepted earlier may have come into the lane since, while this leg waited to be tried again.
+            guard !coordinator.standing.isShared || coordinator.isFirst(delivery.sequence, delivery.side) else {
+                waitForTurn(delivery)
+                continue
+            }
             line.active += 1
             Task.immediate(executorPreference: loop) {
                 await self.attempt(delivery)

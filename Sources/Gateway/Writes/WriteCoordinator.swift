@@ -124,6 +124,11 @@ package final class WriteCoordinator: Sendable {
         }
     }
 
+    /// Whether the leg may be sent now.
+    func isFirst(_ sequence: Sequence64, _ side: Side) -> Bool {
+        tables.withLock { $0.legs.lanes.isFirst(sequence, side) }
+    }
+
     /// Gives up waiting. False when the action has been called, or is about to be.
     func stopWaiting(_ sequence: Sequence64, _ side: Side) -> Bool {
         tables.withLock { $0.turns.removeValue(forKey: Turn(sequence: sequence, side: side)) != nil }

@@ -45,8 +45,8 @@ enum Parameters {
         "`ndjson`: all events, oldest first, one JSON object a line")
     static let history = [
         query(
-            "since", .object([("type", "string"), ("pattern", "^[1-9][0-9]?(s|m|h|d)$"), ("default", "2h")]),
-            "how far back; at most 90d"),
+            "since", .object([("type", "string"), ("pattern", "^([1-9][0-9]{0,6}(ms|s|m|h|d))?$"), ("default", "2h")]),
+            "how far back; more than 90d is taken for 90d"),
         query(
             "resolution", .object([("type", "integer"), ("enum", .array([10, 60, 600]))]),
             "seconds of a row; by default the finest that reaches as far back"),
@@ -54,7 +54,7 @@ enum Parameters {
             "limit", .object([("type", "integer"), ("minimum", 1), ("default", 1_000)]),
             "items a page; more than 1,000 is taken for 1,000"),
         query(
-            "cursor", .object([("type", "string"), ("pattern", "^([0-9]{1,15}[.][0-9a-z-]+)?$")]),
+            "cursor", .object([("type", "string"), ("pattern", "^([0-9]{1,15}[.].+)?$")]),
             "`next` of the page before; empty for the first one"),
     ]
     static let after = query("after", Shape.count, "begin behind this seq, with at most 1,000 changes of the past")

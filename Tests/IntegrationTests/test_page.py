@@ -117,7 +117,7 @@ def test_it_says_where_the_rollout_is(planned, open_page):
     rungs = [name.inner_text() for name in tab.page.locator("#ladder .name").all()]
     assert rungs == [stage["name"] for stage in STAGES]
     assert tab.page.locator('#ladder [aria-current="step"] .name').inner_text() == "dual-write"
-    tab.wait_for("#link-text", "^Live")
+    tab.wait_for("#link-text", "^Live$")
 
 
 def test_values_change_under_load_and_none_is_shown_as_zero(planned, open_page):
@@ -132,6 +132,9 @@ def test_values_change_under_load_and_none_is_shown_as_zero(planned, open_page):
         tab.until(lambda: tab.content('[data-metric="write_p95_seconds"]') != first, "the figure moves on")
         # Nobody is on new yet: that nothing fell back is not known.
         assert "no samples" in tab.text('[data-metric="fallback_rate"] .value')
+        # The history's first rows: a dot, then a line.
+        drawn = tab.page.locator('[data-chart="read_error_rate"]').locator(".dot.legacy, .line.legacy")
+        tab.until(drawn.count, "the chart begins", 40)
         planned.set_percent(100)
         tab.wait_for('[data-field="percent"]', "^100")
         tab.wait_for('[data-metric="fallback_rate"] .value', "^0.%$")

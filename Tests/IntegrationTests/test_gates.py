@@ -185,7 +185,8 @@ def test_an_outage_of_new_is_not_taken_for_quiet_because_new_is_not_asked_any_mo
     """The breaker opens after fewer requests than a gate takes to judge."""
     gateway = make_gateway(
         legacy_store, new_store, plan=plan(promote="manual", min_samples=200),
-        config=config(fallback={"breaker": {"min_requests": 5, "open_for": "60s"}}))
+        config=config(
+            fallback={"breaker": {"errors": "1%", "min_requests": 5, "window": "1s", "open_for": "60s"}}))
     crowd = Crowd(gateway, everybody(users), threads=6)
     gateway.change("POST", "rollout/promote", {"to": "half", "force": True})
     eventually(lambda: gateway.status()["metrics"]["fallback_rate"]["samples"] > 20, "users of new ask")

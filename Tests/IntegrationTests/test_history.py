@@ -124,7 +124,8 @@ def test_what_is_asked_for_wrongly_is_refused_with_what_is_accepted(gateway):
         assert status == 400 and word in problem["detail"], query
     for method in ("POST", "DELETE"):
         assert gateway.admin(method, "/api/v1/metrics/history", token=gateway.token())[0] == 405
-    for query in ("", "since=2h", "since=3d", "since=90d", "since=91d", "limit=5000", "since=", "resolution=60&since=90d"):
+    for query in ("", "since=2h", "since=3d", "since=90d", "since=91d", "limit=5000", "since=",
+                  "resolution=60&since=90d"):
         assert gateway.admin("GET", f"/api/v1/metrics/history?{query}")[0] == 200, query
 
 

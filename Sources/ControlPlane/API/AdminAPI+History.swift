@@ -15,12 +15,16 @@ private struct HistoryQuestion {
     init(_ text: String) throws(BadCall) {
         let query = Query(text)
         if let text = try query.text("since"), !text.isEmpty {
-            // At most seven digits: further back than anything is kept is as far as it is kept.
-            guard text.first != "0", text.prefix(while: \.isNumber).count <= 7, let duration = durationMilliseconds(text)
+            let digits = text.prefix { ("0"..."9").contains($0) }
+            guard (1...7).contains(digits.count), digits.first != "0",
+                ["ms", "s", "m", "h", "d"].contains(String(text.dropFirst(digits.count)))
             else {
-                throw BadCall(text: "since: \"\(text.prefix(40))\" is not how far back to go; accepted: 10m, 2h, 3d, up to 90d")
+                throw BadCall(
+                    text: "since: \"\(text.prefix(40))\" is not how far back to go; accepted: 10m, 2h, 3d, up to 90d")
             }
-            since = min(duration, HistoryResolution.tenMinutes.keptMilliseconds)
+            // Further back than anything is kept is as far as it is kept.
+            let longest = HistoryResolution.tenMinutes.keptMilliseconds
+            since = min(durationMilliseconds(text) ?? longest, longest)
         }
         resolution = HistoryResolution.reaching(back: since) ?? .tenMinutes
         if let seconds = try query.word("resolution", among: HistoryResolution.allCases.map { String($0.seconds) }),

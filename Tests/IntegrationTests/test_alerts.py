@@ -1,5 +1,6 @@
 """Who is told what, and that nobody waits for a receiver (contract §4, `alerts`)."""
 
+import itertools
 import json
 import signal
 
@@ -121,13 +122,37 @@ def test_a_gate_that_fails_and_a_backend_that_is_down_are_told(told, receiver, n
         "fallback": {"breaker": {"min_requests": 10, "open_for": "60s"}}})
     gateway.set_percent(100)
     new.stop()
-    for _ in range(40):
+
+    def is_told():
         assert gateway.get("/", user="u").status == 200
-    (breach,) = receiver.wait_for("CutoverGateFailing", seconds=60)
+        return receiver.alerts("CutoverGateFailing")
+
+    (breach,) = eventually(is_told, "the breach is told", 60)
     assert breach["severity"] == "critical" and breach["labels"]["gate"] == "fallback_rate"
     assert breach["annotations"]["summary"].startswith("Gate fallback_rate fails: ")
     (down,) = receiver.wait_for("CutoverBackendUnhealthy")
     assert down["labels"]["backend"] == "new" and down["severity"] == "warning"
+
+
+def test_a_rollback_by_a_gate_is_told_with_the_reason_of_its_event(told, receiver, new):
+    gateway = told(receiver.hook, min_samples=20, gates={"fallback_rate": "1%"})
+    promote(gateway)
+    new.stop()
+    users = itertools.cycle(f"u{index}" for index in range(100))
+
+    def is_back():
+        assert gateway.get("/", user=next(users)).status == 200
+        return gateway.status()["rollout"]["state"] == "rolled_back"
+
+    eventually(is_back, "it goes back by itself", 60)
+    _, back = receiver.wait_for("CutoverRolloutChanged", 2)
+    event = next(event for event in gateway.read("events")["items"] if event["action"] == "rollback")
+    assert event["actor"] == "gate"
+    assert event["reason"].startswith("gate fallback_rate fails: ")
+    assert (back["severity"], back["labels"]["trigger"]) == ("critical", "gate")
+    assert back["event"]["reason"] == event["reason"] and event["reason"] in back["text"]
+    (breach,) = receiver.wait_for("CutoverGateFailing")
+    assert breach["status"] == "firing" and breach["labels"]["gate"] == "fallback_rate", "though it was over at once"
 
 
 def test_a_store_that_takes_no_writes_is_told_and_resolved(make_gateway, legacy, new, receiver):

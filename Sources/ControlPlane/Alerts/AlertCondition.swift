@@ -51,9 +51,9 @@ extension AlertCondition {
         let acts: String =
             switch onBreach {
             case .rollback:
-                "The plan sends everybody back to legacy by itself. Find out what new does before you promote again"
+                "Where going back helps, the plan sends everybody back to legacy by itself, and a message of its own says so"
             case .pause:
-                "The plan pauses the rollout by itself and users stay where they are; `cutover rollback` sends them back to legacy"
+                "Where new serves users, the plan pauses the rollout by itself; `cutover rollback` sends them back to legacy"
             case .alert: "Nothing happens by itself; `cutover rollback` sends everybody back to legacy"
             }
         return AlertCondition(

@@ -114,7 +114,7 @@ struct AlertRules {
 
     /// The message about a change of the rollout.
     func message(of change: RolloutChange) -> Alert {
-        let trigger = change.actor == "gate" || change.actor == "gateway" ? change.actor : "operator"
+        let trigger = [ChangeOrigin.gate, "gateway"].contains(change.actor) ? change.actor : "operator"
         let isBack = change.action == "rollback"
         var labels = ["instance": instance, "action": change.action, "trigger": trigger]
         // Each change is one of its own.
@@ -123,7 +123,8 @@ struct AlertRules {
         let reason = change.reason.isEmpty ? "" : ": \(shortened(change.reason))"
         return Alert(
             name: "CutoverRolloutChanged",
-            severity: trigger == "gate" && change.action != "promote" ? .critical : isBack ? .warning : .info,
+            severity: trigger == ChangeOrigin.gate && change.action != "promote"
+                ? .critical : isBack ? .warning : .info,
             labels: labels, summary: "\(words(change.action)): \(difference(change.before, change.after))",
             description: "By \(change.actor)\(reason). `cutover status` shows where the rollout is.",
             runbook: "docs/operating.md#rollout", startsAt: change.atMilliseconds,

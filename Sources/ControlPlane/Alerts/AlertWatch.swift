@@ -45,7 +45,8 @@ final class AlertWatch: Sendable {
             wall: clinux_wall_milliseconds(), monotonic: Int64(clinux_monotonic_nanoseconds() / 1_000_000))
         seen.plan = plan?.name
         seen.onBreach = plan?.onBreach ?? .alert
-        seen.lagSeconds = (oldest(.legacy, seen.wall), oldest(.new, seen.wall))
+        let lag = dataPlane.oldestPendingSeconds()
+        seen.lagSeconds = (lag.legacy, lag.new)
         seen.lagLimitSeconds =
             plan?.alerts.lagSeconds ?? plan?.gates.journalLagSeconds ?? PlanAlerts.standardLagSeconds
         seen.isStoreWritable = health.isWritable.load(ordering: .relaxed)
@@ -54,11 +55,6 @@ final class AlertWatch: Sendable {
         seen.isHealthy = (dataPlane.isHealthy(.legacy), dataPlane.isHealthy(.new))
         seen.parked = await parkedLegs(board.snapshot(), now: seen.monotonic)
         desk.observe(seen)
-    }
-
-    private func oldest(_ side: Side, _ now: Int64) -> Double {
-        guard let oldest = dataPlane.shared.coordinator.backlog(side).oldestMilliseconds else { return 0 }
-        return Double(max(0, now - oldest)) / 1000
     }
 
     private func parkedLegs(_ totals: MetricsSnapshot, now: Int64) async -> (legacy: Int, new: Int)? {

@@ -105,7 +105,8 @@ struct WatchedGateway {
     }
 
     @Test(arguments: [
-        (BreachAction.rollback, "sends everybody back to legacy by itself"), (.pause, "pauses the rollout by itself"),
+        (BreachAction.rollback, "the plan sends everybody back to legacy by itself"),
+        (.pause, "the plan pauses the rollout by itself"),
         (.alert, "Nothing happens by itself"),
     ])
     mutating func aBreachSaysWhatThePlanDoes(_ action: BreachAction, _ words: String) {

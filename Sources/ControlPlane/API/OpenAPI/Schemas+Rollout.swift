@@ -85,6 +85,22 @@ enum RolloutSchemas {
             ("stale", Shape.described(Shape.boolean, "what is shown of the shared state may be old")),
             ("last_contact", Shape.instant), ("members", Shape.count), ("may_deliver", Shape.boolean),
         ])
+    private static let alerts = Shape.answer([
+        (
+            "receiver",
+            Shape.described(Shape.orNull(Shape.text), "scheme and host of the plan's webhook; null: nobody is told")
+        ),
+        ("format", Shape.orNull(Shape.words("alertmanager", "slack", "plain"))),
+        ("waiting", Shape.described(Shape.count, "alerts that the receiver has not taken yet")),
+        (
+            "raised",
+            Shape.list(
+                Shape.answer([
+                    ("name", Shape.text), ("severity", Shape.words("info", "warning", "critical")),
+                    ("summary", Shape.text), ("since", Shape.instant),
+                ]))
+        ),
+    ])
     private static let status = Shape.answer(
         [
             ("rollout", Shape.reference("RolloutState")),
@@ -102,7 +118,7 @@ enum RolloutSchemas {
                     ("transient", Shape.count), ("dropped", Shape.count),
                 ])
             ),
-            ("journal", journal), ("store", store),
+            ("journal", journal), ("store", store), ("alerts", alerts),
             ("backends", Shape.byBackend(Shape.answer([("healthy", Shape.boolean)]))),
         ],
         optional: steps + [

@@ -28,6 +28,6 @@ def test_every_answer_is_one_that_the_document_promises(make_gateway, legacy_sto
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=gateway.directory)
     assert done.returncode == 0, done.stdout[-20000:] + done.stderr[-2000:]
-    assert "Selected: 20/21" in done.stdout or "Tested: 19" in done.stdout, done.stdout[-2000:]
+    assert "Tested: 20" in done.stdout, done.stdout[-2000:]
     # It is the same gateway, and still in its right mind.
     assert gateway.process.poll() is None and gateway.status()["rollout"]["plan"] == "my-migration"

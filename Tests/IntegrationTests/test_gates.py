@@ -1,4 +1,4 @@
-"""A staged rollout that goes by itself: promotion when every gate passes, and the way back when one fails (contract §4, §9)."""
+"""A rollout that goes by itself: promotion when every gate passes, the way back when one fails (contract §4, §9)."""
 
 import json
 import threading
@@ -175,7 +175,8 @@ def test_a_plan_may_ask_for_less_than_a_rollback(make_gateway, legacy_store, new
     eventually(lambda: gateway.status()["rollout"]["state"] == state, f"the rollout is {state}")
     stays(lambda: gateway.status()["rollout"]["percent"] == 10, "nobody is moved", 3)
     eventually(
-        lambda: any("fails" in reason for reason in gateway.status()["next"]["blocked_by"]), "a breach holds the next step")
+        lambda: any("fails" in reason for reason in gateway.status()["next"]["blocked_by"]),
+        "a breach holds the next step")
     assert not gateway.status()["next"]["ready"]
     crowd.finish()
 
@@ -212,7 +213,8 @@ def test_without_traffic_nothing_is_promoted_and_nothing_fails(make_gateway, leg
     assert 'cutover_read_error_ratio{backend="new"} NaN' in text and "cutover_conflict_ratio NaN" in text
 
 
-def test_after_a_restart_figures_are_unknown_and_not_zero_and_the_hold_goes_on(make_gateway, legacy_store, new_store, users):
+def test_after_a_restart_figures_are_unknown_and_not_zero_and_the_hold_goes_on(
+        make_gateway, legacy_store, new_store, users):
     gateway = make_gateway(legacy_store, new_store, plan=plan(promote="manual", window="30s"), config=config())
     crowd = Crowd(gateway, everybody(users))
     at_early(gateway)
@@ -238,7 +240,8 @@ def test_a_rollback_is_accepted_while_a_promotion_is_under_way_and_wins(make_clu
         promotion = threading.Thread(target=lambda: answers.append(one.admin(
             "POST", "/api/v1/rollout/percent", {"percent": 100}, token=one.token())))
         promotion.start()
-        eventually(lambda: one.read("events?limit=1")["items"][0]["action"] == "set-percent", "the promotion is decided")
+        eventually(
+            lambda: one.read("events?limit=1")["items"][0]["action"] == "set-percent", "the promotion is decided")
         assert not answers, "the promotion still waits"
         began = time.monotonic()
         status, answer, _ = one.admin("POST", "/api/v1/rollout/rollback", {}, token=one.token())
@@ -251,7 +254,8 @@ def test_a_rollback_is_accepted_while_a_promotion_is_under_way_and_wins(make_clu
         other.process.send_signal(18)  # SIGCONT
 
 
-def test_kill_9_amid_promotions_and_rollbacks_leaves_exactly_one_consistent_state(make_gateway, legacy_store, new_store):
+def test_kill_9_amid_promotions_and_rollbacks_leaves_exactly_one_consistent_state(
+        make_gateway, legacy_store, new_store):
     gateway = make_gateway(legacy_store, new_store, plan=plan(promote="manual"), config=config())
     commands = [
         ("promote", {"to": "early", "force": True}), ("rollback", {}), ("promote", {"to": "half", "force": True}),

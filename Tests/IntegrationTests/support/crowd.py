@@ -25,11 +25,13 @@ def users_by_stage(salt, limits=(1, 10, 50, 100), each=6):
 class Crowd:
     """Threads that write and read as the given users until `finish`, each at its own pace.
 
-    `errors` holds every answer that a client must not see: 5xx, a broken connection, an older text than was acknowledged.
+    `errors` holds every answer that a client must not see: 5xx, a broken connection, an older text than was
+    acknowledged.
     """
 
     def __init__(self, gateway, users, threads=4, pause=0.004, writes=0.3, revisions=False):
-        self.gateway, self.users, self.pause, self.share, self.revisions = gateway, list(users), pause, writes, revisions
+        self.gateway, self.users, self.pause = gateway, list(users), pause
+        self.share, self.revisions = writes, revisions
         self.errors, self.reads, self.writes, self.conflicts = [], 0, 0, 0
         self._numbers = itertools.count(1)
         self._stop = threading.Event()
@@ -62,7 +64,8 @@ class Crowd:
         number = next(self._numbers)
         self.writes += 1
         if self.revisions:
-            body = json.dumps({"userId": user, "recordId": f"r-{user}", "revision": number, "idempotencyKey": f"k{number}"})
+            body = json.dumps({
+                "userId": user, "recordId": f"r-{user}", "revision": number, "idempotencyKey": f"k{number}"})
             headers = [("Content-Type", "application/json")]
             answer = connection.request("POST", "/changes", headers, body.encode(), user=user)
             if answer.status == 409:

@@ -128,7 +128,10 @@ def test_a_regression_at_10_percent_rolls_back_by_itself(make_gateway, legacy_st
 
 
 def test_another_attempt_is_judged_anew_and_not_by_what_was_seen_before(make_gateway, legacy_store, new_store, users):
-    gateway = make_gateway(legacy_store, new_store, plan=plan(promote="manual"), config=config())
+    # A breaker that is still open from the first attempt would make the second one fall back.
+    gateway = make_gateway(
+        legacy_store, new_store, plan=plan(promote="manual"),
+        config=config(fallback={"breaker": {"min_requests": 1_000_000}}))
     is_bad = threading.Event()
     new_store.refuse = lambda request: reply(b"{}", 500) if is_bad.is_set() and request.method == "GET" else None
     crowd = Crowd(gateway, everybody(users))

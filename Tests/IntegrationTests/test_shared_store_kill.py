@@ -115,5 +115,6 @@ def test_a_rolling_restart_under_load_loses_nothing_and_hands_over_at_once(make_
     new.mode(status=None)
     load.go_on(50, 60)
     load.finish()
-    prove(cluster, load, *recorders, seconds=SETTLED_SECONDS, excused=absent_on_both)
+    # The order on the two is not proven here: see ARCHITECTURE.md 10, a gateway that leaves in order.
+    prove(cluster, load, *recorders, seconds=SETTLED_SECONDS, excused=absent_on_both, in_order=False)
     assert all("fenced" not in gateway.log() for gateway in cluster)

@@ -168,7 +168,7 @@ package final class GatewayServer: Sendable {
     }
 
     private func clusterEvents() -> ClusterEvents {
-        let (dataPlane, controller) = (dataPlane, controller)
+        let (dataPlane, controller, journal) = (dataPlane, controller, journal)
         let coordinator = dataPlane.shared.coordinator
         return ClusterEvents(
             leaseRenewed: { coordinator.standing.leaseRenewed(until: $0) },
@@ -181,7 +181,8 @@ package final class GatewayServer: Sendable {
                 onFenced()
             },
             settled: { coordinator.settle(foreign: $0) },
-            takenOver: { dataPlane.takeOver($0, behind: $1) },
+            awaitAdmissions: { _ = waitFor { try? await journal.write { _ in } } },
+            takenOver: { dataPlane.takeOver($1, takeover: $0, behind: $2) },
             foreign: { coordinator.standing.setForeign($0) },
             stateChanged: { _ in Task { await controller.adoptShared() } })
     }

@@ -170,10 +170,12 @@ package final class DataPlane: Sendable {
     }
 
     /// Takes over changes of a gateway that is gone, in the order of acceptance, while this one runs.
-    /// - Parameter foreign: changes of yet other gateways that come before some of them.
-    package func takeOver(_ changes: [OutstandingChange], behind foreign: [OutstandingChange]) {
+    /// - Parameters:
+    ///   - takeover: its number; each has a higher one than those told before.
+    ///   - foreign: changes of yet other gateways that come before some of them.
+    package func takeOver(_ changes: [OutstandingChange], takeover: Int64, behind foreign: [OutstandingChange]) {
         let changes = changes.map { $0.answeredStatus == nil ? decided($0) ?? $0 : $0 }
-        for (side, change) in shared.coordinator.count(takenOver: changes, behind: foreign) {
+        for (side, change) in shared.coordinator.count(takenOver: changes, takeover: takeover, behind: foreign) {
             let worker = worker(of: change.sequence)
             worker.loop.execute { worker.deliveries.start(Delivery(change, side)) }
         }

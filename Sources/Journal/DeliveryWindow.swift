@@ -61,6 +61,10 @@ struct DeliveryWindow: Sendable {
     private(set) var deferredAside = 0
     private var deferredByUser: [LaneKey: Int32] = [:]
     private(set) var asides: [LaneKey: Aside] = [:]
+    /// Deferred legs that have a place in the lanes, by user. Those users are set aside.
+    private var placed: [LaneKey: Set<Sequence64>] = [:]
+    /// The keys of `placed`, and some that were.
+    private var placedUsers: [LaneKey] = []
     private var ready: [LaneKey] = []
 
     init(limits: WindowLimits = WindowLimits()) { self.limits = limits }
@@ -134,6 +138,30 @@ struct DeliveryWindow: Sendable {
             asides[key]?.horizon = horizon
             if held <= limits.userMax / 2 { markReady(key) }
         }
+    }
+
+    // MARK: Deferred legs that keep a place in the lanes
+
+    /// A leg was deferred and is in the lanes all the same. After `lowerHorizon` and `countDeferred`.
+    mutating func notePlaced(_ sequence: Sequence64, _ user: String?) {
+        let key = Self.key(user)
+        setAside(user, key, horizon: horizon ?? sequence - 1)
+        if placed[key] == nil { placedUsers.append(key) }
+        placed[key, default: []].insert(sequence)
+    }
+
+    mutating func forgetPlaced(_ sequence: Sequence64, _ key: LaneKey) {
+        guard placed[key]?.remove(sequence) != nil else { return }
+        if placed[key]?.isEmpty == true { placed[key] = nil }
+    }
+
+    /// One of the users with such legs.
+    mutating func placedAside() -> Aside? {
+        while let key = placedUsers.last {
+            if placed[key] != nil { return asides[key] }
+            placedUsers.removeLast()
+        }
+        return nil
     }
 
     // MARK: Opening and closing

@@ -50,10 +50,16 @@ package struct ClusterEvents: Sendable {
     package var fenced: @Sendable () -> Void
     /// Legs of other gateways' changes that no longer stand before any change.
     package var settled: @Sendable ([(sequence: Sequence64, sides: SideSet)]) -> Void
+    /// Returns when every change that the journal had committed before the call is admitted. Called before `takenOver`: what was
+    /// taken over may have been accepted behind a change of this gateway that its journal has only just committed. Blocks for as
+    /// long as the group under way; not called while anything else is told.
+    package var awaitAdmissions: @Sendable () -> Void
     /// Changes of gateways that are gone, in the order of acceptance, in pages: this gateway delivers them from now on. Some
     /// of them may stand in its lanes already, as changes of others. `foreign`: earlier changes of yet other gateways in the
-    /// same lanes (as `CommittedGroup.foreign`).
-    package var takenOver: @Sendable (_ changes: [OutstandingChange], _ foreign: [OutstandingChange]) -> Void
+    /// same lanes (as `CommittedGroup.foreign`). `takeover`: its number, never lower than one told before; pages of outstanding
+    /// changes are asked for up to the last one that was told (`OutstandingQuery.throughTakeover`).
+    package var takenOver:
+        @Sendable (_ takeover: Int64, _ changes: [OutstandingChange], _ foreign: [OutstandingChange]) -> Void
     /// All that is outstanding at other gateways; replaces what was told before.
     package var foreign: @Sendable (ForeignOutstanding) -> Void
     /// Rollout or pins were changed by another gateway: they are to be read again.
@@ -62,13 +68,17 @@ package struct ClusterEvents: Sendable {
     package init(
         leaseRenewed: @escaping @Sendable (UInt64) -> Void, fenced: @escaping @Sendable () -> Void,
         settled: @escaping @Sendable ([(sequence: Sequence64, sides: SideSet)]) -> Void,
-        takenOver: @escaping @Sendable (_ changes: [OutstandingChange], _ foreign: [OutstandingChange]) -> Void,
+        awaitAdmissions: @escaping @Sendable () -> Void,
+        takenOver:
+            @escaping @Sendable (_ takeover: Int64, _ changes: [OutstandingChange], _ foreign: [OutstandingChange])
+            -> Void,
         foreign: @escaping @Sendable (ForeignOutstanding) -> Void,
         stateChanged: @escaping @Sendable (_ version: Int64) -> Void
     ) {
         self.leaseRenewed = leaseRenewed
         self.fenced = fenced
         self.settled = settled
+        self.awaitAdmissions = awaitAdmissions
         self.takenOver = takenOver
         self.foreign = foreign
         self.stateChanged = stateChanged

@@ -24,7 +24,7 @@ extension LegTables {
         var released: [(side: Side, released: [Sequence64])] = []
         for side in Side.allCases where known.intersection(sides).contains(SideSet(side)) {
             known.remove(SideSet(side))
-            released.append((side: side, released: lanes.leave(sequence, side)))
+            released.append((side: side, released: release(sequence, side)))
         }
         foreign[sequence] = known.isEmpty ? nil : known
         return released
@@ -36,20 +36,23 @@ extension LegTables {
     // MARK: Taking over
 
     /// Changes of a gateway that is gone are this one's now. In the order of acceptance, while this gateway runs. Those that were
-    /// not answered are admitted one by one (`admit(left:)`) afterwards. Of the others, what stands in the lanes already keeps its
-    /// place: legs of this gateway wait behind it, and may hold up the very page that would bring it in. The rest is deferred, and
-    /// pages bring it in.
+    /// not answered are admitted one by one (`admit(left:)`) afterwards. Of the others, what stands in the lanes already is sent
+    /// from there, unless older legs of its user are deferred: those are not in the lanes, and must not be overtaken. Then it is
+    /// deferred like all the rest, but keeps its place, because legs of this gateway may wait behind it.
+    /// - Parameter takeover: its number; each has a higher one than those told before.
     /// - Returns: the legs with a place in the lanes, by side: they need a delivery.
-    package mutating func count(takenOver changes: [OutstandingChange]) -> [(side: Side, change: OutstandingChange)] {
+    package mutating func count(
+        takenOver changes: [OutstandingChange], takeover: Int64
+    ) -> [(side: Side, change: OutstandingChange)] {
+        newestTakeover = max(newestTakeover, takeover)
         var deliveries: [(side: Side, change: OutstandingChange)] = []
         for change in changes {
             newest = max(newest, change.sequence)
             let key = DeliveryWindow.key(change.user)
             for side in Side.allCases where change.legs[side].state.isOutstanding {
-                let hasPlace = isForeign(change.sequence, side)
-                adopt(change.sequence, side)
                 guard change.answeredStatus != nil else { continue }
-                if hasPlace {
+                if isForeign(change.sequence, side), !windows[side].hasDeferred(change.user) {
+                    adopt(change.sequence, side)
                     hold(change, side)
                     deliveries.append((side: side, change: change))
                     continue
@@ -57,6 +60,7 @@ extension LegTables {
                 windows[side].lowerHorizon(to: change.sequence - 1, key)
                 windows[side].countDeferred(key, by: 1)
                 windows[side].notice(acceptedMilliseconds: change.acceptedMilliseconds)
+                notePlace(change.sequence, change.user, side)
             }
         }
         return deliveries
@@ -66,6 +70,11 @@ extension LegTables {
         windows[side].held.insert(change.sequence)
         outstanding.add(change.sequence, user: change.user, side, acceptedMilliseconds: change.acceptedMilliseconds)
         if windows[side].horizon != nil { windows[side].underway[change.sequence] = .elsewhere }
+    }
+
+    /// A leg was deferred. If it has kept a place in the lanes, its user's legs come back before all others'.
+    mutating func notePlace(_ sequence: Sequence64, _ user: String?, _ side: Side) {
+        if isForeign(sequence, side) { windows[side].notePlaced(sequence, user) }
     }
 
     /// A leg is this gateway's now, with its place in the lanes where it has one.

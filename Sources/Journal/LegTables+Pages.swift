@@ -11,6 +11,13 @@ extension LegTables {
         guard windows[side].page == nil, windows[side].deferred > 0 else { return nil }
         let limits = windows[side].limits
         let held = windows[side].held.count
+        // Held legs may wait behind these, so there may never be room for the page that brings them.
+        if let placed = windows[side].placedAside() {
+            return ask(
+                OutstandingQuery(
+                    side: side, scope: .user(placed.user), after: placed.horizon, through: newest,
+                    throughTakeover: newestTakeover, limit: limits.userMax))
+        }
         guard held <= limits.windowMax - limits.pageMax else {
             windows[side].isFilling = false
             return nil
@@ -18,16 +25,22 @@ extension LegTables {
         let query: OutstandingQuery
         if let aside = windows[side].takeReady() {
             query = OutstandingQuery(
-                side: side, scope: .user(aside.user), after: aside.horizon, through: newest, limit: limits.userMax)
+                side: side, scope: .user(aside.user), after: aside.horizon, through: newest,
+                throughTakeover: newestTakeover, limit: limits.userMax)
         } else if let horizon = windows[side].horizon, windows[side].deferred > windows[side].deferredAside,
             windows[side].isFilling || held < limits.refillBelow
         {
             windows[side].isFilling = true
-            query = OutstandingQuery(side: side, after: horizon, through: newest, limit: limits.pageMax)
+            query = OutstandingQuery(
+                side: side, after: horizon, through: newest, throughTakeover: newestTakeover, limit: limits.pageMax)
         } else {
             return nil
         }
-        windows[side].page = DeliveryWindow.Page(request: query)
+        return ask(query)
+    }
+
+    private mutating func ask(_ query: OutstandingQuery) -> OutstandingQuery {
+        windows[query.side].page = DeliveryWindow.Page(request: query)
         return query
     }
 
@@ -78,7 +91,9 @@ extension LegTables {
         if scope == .everyone {
             guard windows[side].asides[key] == nil else { return }
             if windows[side].isCrowded(by: outstanding.count(user: row.user, side)) {
-                windows[side].setAside(row.user, key, horizon: row.sequence - 1)
+                // Older legs that have come in meanwhile are not in this page.
+                let before = row.sequence - 1
+                windows[side].setAside(row.user, key, horizon: min(before, windows[side].page?.lowered ?? before))
                 return
             }
         }
@@ -93,6 +108,7 @@ extension LegTables {
         }
         adopt(row.sequence, side)
         windows[side].countDeferred(key, by: -1)
+        windows[side].forgetPlaced(row.sequence, key)
         lanes.enter(row.sequence, keys: LaneKey.lanes(user: row.user, records: row.records), sides: SideSet(side))
         if case .undecided(_, let countsNow) = stage {
             takeUndecided(row, side, countsNow: countsNow, &refill)

@@ -14,6 +14,8 @@ package struct LegTables: Sendable {
     var foreign: [Sequence64: SideSet] = [:]
     /// The newest change that was admitted.
     package internal(set) var newest: Sequence64 = 0
+    /// The newest takeover that was told. Takeovers are told in the order of their numbers.
+    var newestTakeover: Int64 = 0
 
     package init(limits: WindowLimits = WindowLimits()) { windows = PerSide(DeliveryWindow(limits: limits)) }
 
@@ -66,21 +68,25 @@ package struct LegTables: Sendable {
     private mutating func defers(
         _ sequence: Sequence64, user: String?, _ side: Side, isSecond: Bool, isLeftOver: Bool
     ) -> Bool {
-        // Nothing of a user overtakes what is deferred; not even a leg that decides, which then waits for its turn in vain.
-        // One that was taken over may have its place in the lanes already.
+        // Nothing of a user overtakes what is deferred; not even a leg that decides, which then waits for its turn in vain. One that
+        // was taken over may have its place in the lanes already, where another gateway's leg has waited.
         let waits =
-            !lanes.contains(sequence, side)
-            && (windows[side].hasDeferred(user)
-                || isSecond
-                    && windows[side].isFull(
-                        // What a start finds left over is older than `newest`.
-                        for: user, heldOfUser: heldCount(user, side), last: min(newest, sequence - 1)))
+            windows[side].hasDeferred(user)
+            || isSecond && !lanes.contains(sequence, side)
+                && windows[side].isFull(
+                    // What a start finds left over is older than `newest`.
+                    for: user, heldOfUser: heldCount(user, side), last: min(newest, sequence - 1))
         if waits {
             windows[side].countDeferred(DeliveryWindow.key(user), by: 1)
             windows[side].underway[sequence] = .undecided(user: user, countsNow: isLeftOver)
-            // What is left over is older than what pages have passed.
-            if isLeftOver { windows[side].lowerHorizon(to: sequence - 1, DeliveryWindow.key(user)) }
+            // What is left over is older than what pages have passed. And a takeover may have brought newer changes than one that
+            // was accepted before it and is admitted now.
+            if isLeftOver || sequence <= newest {
+                windows[side].lowerHorizon(to: sequence - 1, DeliveryWindow.key(user))
+            }
+            notePlace(sequence, user, side)
         } else {
+            adopt(sequence, side)
             if isSecond { windows[side].held.insert(sequence) }
             // From here on a page could show it.
             if windows[side].horizon != nil { windows[side].underway[sequence] = .elsewhere }
@@ -121,7 +127,7 @@ package struct LegTables: Sendable {
             windows[side].notice(acceptedMilliseconds: acceptedMilliseconds)
             return .deferred(isNew: false)
         }
-        if !windows[side].held.contains(sequence), evicts(sequence, side) {
+        if !windows[side].held.contains(sequence), evicts(sequence, user, side) {
             // Nobody is behind it in its lanes, so nobody is released.
             _ = lanes.leave(sequence, side)
             windows[side].countDeferred(DeliveryWindow.key(user), by: 1)
@@ -135,8 +141,9 @@ package struct LegTables: Sendable {
     }
 
     /// Whether the leg of a fallback goes back to the journal: the window is full, a page will come by, and nobody waits behind it.
-    private func evicts(_ sequence: Sequence64, _ side: Side) -> Bool {
+    private func evicts(_ sequence: Sequence64, _ user: String?, _ side: Side) -> Bool {
         guard let horizon = windows[side].horizon, sequence > horizon,
+            sequence > windows[side].asides[DeliveryWindow.key(user)]?.horizon ?? horizon,
             windows[side].held.count >= windows[side].limits.windowMax
         else { return false }
         return lanes.isLast(sequence, side)
@@ -175,12 +182,24 @@ package struct LegTables: Sendable {
         if case .undecided(let user, _) = windows[side].underway[sequence] {
             windows[side].underway[sequence] = .elsewhere
             windows[side].countDeferred(DeliveryWindow.key(user), by: -1)
+            windows[side].forgetPlaced(sequence, DeliveryWindow.key(user))
             windows[side].openIfDone()
             departure.dropped = .some(user)
+            if isForeign(sequence, side) {
+                adopt(sequence, side)
+                departure.released = release(sequence, side)
+            }
         } else {
-            departure.released = lanes.leave(sequence, side)
+            departure.released = release(sequence, side)
         }
         return departure
+    }
+
+    /// Takes a leg out of its lanes.
+    /// - Returns: changes of this gateway whose leg has become first in all its lanes.
+    mutating func release(_ sequence: Sequence64, _ side: Side) -> [Sequence64] {
+        let released = lanes.leave(sequence, side)
+        return foreign.isEmpty ? released : released.filter { !isForeign($0, side) }
     }
 
     /// The journal has been told what the client was told: its rows say the rest.
@@ -205,6 +224,11 @@ package struct LegTables: Sendable {
     }
 
     // MARK: Facts
+
+    /// Whether a leg may be sent now. False for one that only keeps its place, whoever's it is.
+    package func isFirst(_ sequence: Sequence64, _ side: Side) -> Bool {
+        lanes.isFirst(sequence, side) && !isForeign(sequence, side)
+    }
 
     /// Whether legs of a user to a side are outstanding.
     package func hasOutstanding(_ user: String?, _ side: Side) -> Bool {

@@ -15,16 +15,21 @@ package struct OutstandingQuery: Sendable, Equatable {
     package var after: Sequence64
     /// Only changes up to this one.
     package var through: Sequence64
+    /// Changes that were taken over from other gateways: only those of takeovers up to this one. What came with later ones has
+    /// not been told yet, and must not be met in a page before.
+    package var throughTakeover: Int64
     /// At most so many.
     package var limit: Int
 
     package init(
-        side: Side, scope: Scope = .everyone, after: Sequence64 = 0, through: Sequence64 = .max, limit: Int
+        side: Side, scope: Scope = .everyone, after: Sequence64 = 0, through: Sequence64 = .max,
+        throughTakeover: Int64 = .max, limit: Int
     ) {
         self.side = side
         self.scope = scope
         self.after = after
         self.through = through
+        self.throughTakeover = throughTakeover
         self.limit = limit
     }
 }

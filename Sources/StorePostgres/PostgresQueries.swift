@@ -39,16 +39,16 @@ enum PostgresQueries {
         FROM change c WHERE \(own) \(order)
         """)
 
-    /// $5 up to which sequence; for one user $6.
+    /// $5 up to which sequence, $6 up to which takeover; for one user $7.
     static func page(_ query: OutstandingQuery) -> PostgresStatement {
         let name = query.side == .legacy ? "legacy" : "new"
-        let filter = "\(own) AND \(isOutstanding(query.side)) AND c.sequence <= $5"
+        let filter = "\(own) AND \(isOutstanding(query.side)) AND c.sequence <= $5 AND c.group_number >= -$6::bigint"
         switch query.scope {
         case .everyone:
             return PostgresStatement(
                 "page_\(name)", "SELECT \(outstandingColumns) FROM change c WHERE \(filter) \(order)")
         case .user:
-            let user = #"left(c."user", 64) = left($6, 64) AND c."user" = $6"#
+            let user = #"left(c."user", 64) = left($7, 64) AND c."user" = $7"#
             return PostgresStatement(
                 "page_\(name)_user",
                 "SELECT \(outstandingColumns) FROM change c WHERE \(filter) AND \(user) \(order)")

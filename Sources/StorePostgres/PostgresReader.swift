@@ -22,7 +22,7 @@ extension PostgresReading {
     }
 
     package func outstanding(_ query: OutstandingQuery) throws(JournalError) -> [OutstandingChange] {
-        var parameters = own(after: query.after, limit: query.limit).int64(query.through)
+        var parameters = own(after: query.after, limit: query.limit).int64(query.through).int64(query.throughTakeover)
         if case .user(let user) = query.scope { parameters = parameters.text(user ?? "") }
         return try PostgresQueries.all(
             try connection.query(PostgresQueries.page(query), parameters), PostgresQueries.outstanding)

@@ -115,6 +115,5 @@ def test_a_rolling_restart_under_load_loses_nothing_and_hands_over_at_once(make_
     new.mode(status=None)
     load.go_on(50, 60)
     load.finish()
-    # The order on the two is not proven here: see ARCHITECTURE.md 10, a gateway that leaves in order.
-    prove(cluster, load, *recorders, seconds=SETTLED_SECONDS, excused=absent_on_both, in_order=False)
+    prove(cluster, load, *recorders, seconds=SETTLED_SECONDS, excused=absent_on_both)
     assert all("fenced" not in gateway.log() for gateway in cluster)

@@ -35,6 +35,28 @@ private let small = WindowLimits(windowMax: 12, pageMax: 4, crowded: 6, userMax:
         #expect(wasDeferred > 70, "the window is so small that nearly every run defers something: \(wasDeferred)")
     }
 
+    /// The same with another gateway on the store, that dies again and again and whose changes are taken over page by page.
+    @Test func whateverIsTakenOverWhileLegsAreDeferredEveryLegArrivesInOrder() {
+        var (wasDeferred, takenOver) = (0, 0)
+        for seed in 1...80 {
+            var gateway = PlayedGateway(seed: UInt64(seed), limits: small)
+            gateway.neighbour = PlayedNeighbour(pageMax: 5)
+            for step in 0..<1_200 {
+                gateway.step()
+                if step % 7 == 0 { gateway.check() }
+                guard gateway.problems.isEmpty else { break }
+            }
+            gateway.finish()
+            wasDeferred += gateway.deferredMost > 0 ? 1 : 0
+            takenOver += gateway.neighbour?.takenOver ?? 0
+            #expect(gateway.problems.isEmpty, "seed \(seed)")
+            let late = gateway.rows.filter(\.legs.hasOutstanding).map(\.sequence)
+            #expect(late.isEmpty, "seed \(seed): a leg never arrived")
+            guard gateway.problems.isEmpty, late.isEmpty else { break }
+        }
+        #expect(wasDeferred > 70 && takenOver > 1_000, "\(wasDeferred) runs deferred, \(takenOver) taken over")
+    }
+
     @Test func oneUserThatIsStuckForEverDoesNotKeepTheOthersWaiting() {
         for seed in 1...10 {
             var gateway = PlayedGateway(seed: UInt64(seed), limits: small)

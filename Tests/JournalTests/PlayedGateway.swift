@@ -12,6 +12,19 @@ struct PlayedGateway {
         var side: Side
         var legs: Legs
         var answeredStatus: Int?
+        /// Which gateway's it is; this one is 0.
+        var owner = 0
+        /// In which takeover it came to this gateway.
+        var takeover: Int64?
+        /// Others' outstanding changes in its lanes, as the store told with its acceptance.
+        var foreign: [Sequence64] = []
+
+        var lanes: Set<LaneKey> { Set(LaneKey.lanes(user: user, records: records)) }
+        var outstanding: OutstandingChange {
+            OutstandingChange(
+                sequence: sequence, acceptedMilliseconds: sequence, user: user, records: records, side: side,
+                legs: legs, answeredStatus: answeredStatus)
+        }
     }
     enum Session: Equatable {
         case waits(Side)
@@ -49,6 +62,8 @@ struct PlayedGateway {
     var isNewDown = false
     var problems: [String] = []
     var deferredMost = 0
+    /// Another gateway on the same store, where there is one.
+    var neighbour: PlayedNeighbour?
 
     init(seed: UInt64, limits: WindowLimits) {
         random = SeededGenerator(seed: seed)
@@ -66,6 +81,7 @@ struct PlayedGateway {
     // MARK: Steps
 
     mutating func step() {
+        if neighbour != nil, roll(3) == 0 { return neighbourStep() }
         switch roll(100) {
         case 0..<20: accept()
         case 20..<30: admitAll()
@@ -80,18 +96,27 @@ struct PlayedGateway {
     }
 
     mutating func accept() {
-        guard rows.count - admitted < 3, sessions.count < 12 else { return }
+        guard rows[admitted...].count(where: { $0.owner == 0 }) < 3, sessions.count < 12 else { return }
         let user = roll(8) == 0 ? nil : "user \(roll(6))"
         let records = (0..<roll(3)).map { _ in "record \(roll(3))" }
         let side: Side = user == nil || roll(2) == 0 ? .legacy : .new
-        let sequence = Sequence64(rows.count + 1)
         let legs = Legs(acceptedOn: side, dualWrite: roll(10) > 0)
-        rows.append(Row(sequence: sequence, user: user, records: records, side: side, legs: legs))
-        truth.append(legs)
+        append(Row(sequence: Sequence64(rows.count + 1), user: user, records: records, side: side, legs: legs))
+    }
+
+    mutating func append(_ row: Row) {
+        var row = row
+        row.foreign = rows.filter {
+            ($0.owner != row.owner || $0.takeover != nil) && $0.legs.hasOutstanding
+                && !$0.lanes.isDisjoint(with: row.lanes)
+        }.map(\.sequence)
+        rows.append(row)
+        truth.append(row.legs)
     }
 
     mutating func admitAll() {
-        for row in rows[admitted...] {
+        for row in rows[admitted...] where row.owner == 0 && row.takeover == nil {
+            enterForeign(of: row)
             var sides: SideSet = []
             for side in Side.allCases where row.legs[side].state.isOutstanding { sides.insert(SideSet(side)) }
             _ = tables.admit(row.sequence, user: row.user, records: row.records, side: row.side, sides: sides)
@@ -110,7 +135,7 @@ struct PlayedGateway {
             legs[side].lastStatus = 200
             answer(sequence, 200, legs)
         case .waits(let side):
-            if tables.lanes.isFirst(sequence, side), roll(4) > 0 {
+            if tables.isFirst(sequence, side), roll(4) > 0 {
                 send(sequence, side)
                 switch side == .new && isNewDown ? 9 : roll(10) {
                 case 0..<7: conclude(sequence, side)
@@ -166,7 +191,7 @@ struct PlayedGateway {
 
     mutating func moveDelivery() {
         if let sequence = pick(leftOver), roll(3) == 0 { return decideLeftOver(sequence) }
-        let ready = deliveries.filter { tables.lanes.isFirst($0.sequence, $0.side) }
+        let ready = deliveries.filter { tables.isFirst($0.sequence, $0.side) }
         guard let sequence = pick(Set(ready.map(\.sequence))),
             let leg = ready.first(where: { $0.sequence == sequence })
         else { return }
@@ -183,7 +208,7 @@ struct PlayedGateway {
 
     mutating func decideLeftOver(_ sequence: Sequence64) {
         let row = row(sequence)
-        guard tables.lanes.isFirst(sequence, row.side) else { return }
+        guard tables.isFirst(sequence, row.side) else { return }
         send(sequence, row.side)
         leftOver.remove(sequence)
         let other = row.side.other
@@ -240,19 +265,15 @@ struct PlayedGateway {
         }
         let query = page.query
         let found = rows.filter {
-            guard $0.sequence > query.after, $0.sequence <= query.through else { return false }
+            guard isShown($0, to: query), $0.sequence > query.after, $0.sequence <= query.through else { return false }
             if case .user(let user) = query.scope, user != $0.user { return false }
             return $0.legs[side].state.isOutstanding
         }
-        pages[side]?.rows = found.prefix(query.limit).map {
-            OutstandingChange(
-                sequence: $0.sequence, acceptedMilliseconds: $0.sequence, user: $0.user, records: $0.records,
-                side: $0.side, legs: $0.legs, answeredStatus: $0.answeredStatus)
-        }
+        pages[side]?.rows = found.prefix(query.limit).map(\.outstanding)
     }
 
     mutating func takePage() {
-        guard let side = pages.keys.first(where: { pages[$0]?.rows != nil }), let rows = pages[side]?.rows else {
+        guard let side = Side.allCases.first(where: { pages[$0]?.rows != nil }), let rows = pages[side]?.rows else {
             return
         }
         pages[side] = nil
@@ -329,6 +350,7 @@ struct PlayedGateway {
             var users: Set<String?> = []
             var count = 0
             for row in rows.prefix(admitted) where truth[Int(row.sequence) - 1][side].state.isOutstanding {
+                guard isKnownHere(row) else { continue }
                 guard decided.contains(row.sequence) else { continue }
                 users.insert(row.user)
                 count += 1
@@ -347,6 +369,10 @@ struct PlayedGateway {
         // Looking at everything costs more than a few steps too many.
         while left > 0, left % 16 != 0 || !isQuiet {
             left -= 1
+            if neighbour != nil, roll(3) == 0 {
+                neighbourStep(accepts: false)
+                continue
+            }
             switch roll(8) {
             case 0: admitAll()
             case 1...2: moveSession()

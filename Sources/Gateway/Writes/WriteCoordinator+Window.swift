@@ -37,11 +37,11 @@ extension WriteCoordinator {
     /// Counts changes of a gateway that is gone, in the order of acceptance; pages bring in those that were answered.
     /// - Returns: legs that have their place in the lanes already and need a delivery.
     package func count(
-        takenOver changes: [OutstandingChange], behind foreign: [OutstandingChange]
+        takenOver changes: [OutstandingChange], takeover: Int64, behind foreign: [OutstandingChange]
     ) -> [(side: Side, change: OutstandingChange)] {
         let deliveries = withLegs { legs in
             for change in foreign { legs.enter(foreign: change) }
-            return legs.count(takenOver: changes)
+            return legs.count(takenOver: changes, takeover: takeover)
         }
         if !foreign.isEmpty { standing.cluster?.watch(foreign.map(\.sequence)) }
         for change in changes where change.answeredStatus != nil {

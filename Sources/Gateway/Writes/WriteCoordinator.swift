@@ -118,7 +118,7 @@ package final class WriteCoordinator: Sendable {
     /// Whether the leg may be sent now; if not, `action` is called (once, on any thread) when it may.
     func whenFirst(_ sequence: Sequence64, _ side: Side, _ action: @escaping @Sendable () -> Void) -> Bool {
         tables.withLock { tables in
-            if tables.legs.lanes.isFirst(sequence, side) { return true }
+            if tables.legs.isFirst(sequence, side) { return true }
             tables.turns[Turn(sequence: sequence, side: side)] = action
             return false
         }
@@ -126,7 +126,7 @@ package final class WriteCoordinator: Sendable {
 
     /// Whether the leg may be sent now.
     func isFirst(_ sequence: Sequence64, _ side: Side) -> Bool {
-        tables.withLock { $0.legs.lanes.isFirst(sequence, side) }
+        tables.withLock { $0.legs.isFirst(sequence, side) }
     }
 
     /// Gives up waiting. False when the action has been called, or is about to be.
@@ -220,7 +220,7 @@ package final class WriteCoordinator: Sendable {
     ) -> (refill: LegTables.Refill, actions: [@Sendable () -> Void]) {
         tables.withLock { tables in
             let refill = tables.legs.take(rows, side)
-            let first = refill.entered.filter { tables.legs.lanes.isFirst($0, side) }
+            let first = refill.entered.filter { tables.legs.isFirst($0, side) }
             return (refill, tables.takeTurns(first, side))
         }
     }

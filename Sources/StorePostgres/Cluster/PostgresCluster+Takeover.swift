@@ -95,6 +95,7 @@ extension PostgresCluster {
                 ClusterQueries.before, PostgresParameters().int64(id).int64s(changes.map(\.sequence)))
             for row in 0..<before.count { foreign.append(try PostgresQueries.outstanding(before, row)) }
         }
+        if !changes.isEmpty { monitor.locked { shared.events }?.awaitAdmissions() }
         telling.locked {
             let events: ClusterEvents? = monitor.locked {
                 guard shared.lease.id == id, shared.agenda.reports.first?.number == report.number else { return nil }
@@ -106,7 +107,7 @@ extension PostgresCluster {
                 shared.figures.takenOver += UInt64(changes.count)
                 return shared.events
             }
-            if !changes.isEmpty { events?.takenOver(changes, foreign) }
+            if !changes.isEmpty { events?.takenOver(report.number, changes, foreign) }
         }
     }
 }

@@ -278,11 +278,9 @@ class Mover(threading.Thread):
         assert self.moves > 0, "the percent never moved"
 
 
-def prove(gateways, load, legacy, new, seconds=60.0, excused=lambda row: False, in_order=True):
+def prove(gateways, load, legacy, new, seconds=60.0, excused=lambda row: False):
     """Fails unless everything that was acknowledged is on both recorders, once, in one order, and the journal is at
-    rest: nothing pending, and nothing parked but the rows that are `excused`. It names all that is wrong.
-
-    Without `in_order` a different order on the two is printed, and not held against the gateways."""
+    rest: nothing pending, and nothing parked but the rows that are `excused`. It names all that is wrong."""
     print(load)
     for gateway in several(gateways):
         gateway.settle(seconds)
@@ -295,10 +293,8 @@ def prove(gateways, load, legacy, new, seconds=60.0, excused=lambda row: False, 
     orders = [ledger["order"] for ledger in ledgers.values()]
     for record in sorted(set(orders[0]) | set(orders[1])):
         if orders[0].get(record) != orders[1].get(record):
-            difference = difference_of(record, orders[0].get(record, []), orders[1].get(record, []))
-            print(f"order: {difference}")
-            problems += [difference] if in_order else []
-    if in_order and not problems and ledgers["legacy"]["documents"] != ledgers["new"]["documents"]:
+            problems.append(difference_of(record, orders[0].get(record, []), orders[1].get(record, [])))
+    if not problems and ledgers["legacy"]["documents"] != ledgers["new"]["documents"]:
         problems.append("the same writes in the same order have made different documents")
     listing = "\n".join(f"- {problem}" for problem in problems[:20])
     assert problems == [], f"seed {load.seed}: {len(problems)} problems\n{listing}"

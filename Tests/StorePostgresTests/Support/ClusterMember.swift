@@ -78,7 +78,8 @@ final class ClusterMember: Sendable {
             settled: { [self] news in
                 note("settled") { for (sequence, sides) in news { $0.settled[sequence, default: []].formUnion(sides) } }
             },
-            takenOver: { [self] changes, before in
+            awaitAdmissions: {},
+            takenOver: { [self] _, changes, before in
                 note("takenOver") {
                     $0.pages.append(changes)
                     $0.foreignBefore += before

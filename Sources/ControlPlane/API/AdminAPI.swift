@@ -105,11 +105,3 @@ final class AdminAPI: Sendable {
         return json(body, status: isReady ? 200 : 503)
     }
 }
-
-/// What came of a reload.
-package enum ReloadOutcome: Sendable {
-    case done(ChangeOutcome)
-    /// The new configuration has errors; nothing was changed.
-    case invalid([String])
-    case unavailable(String)
-}

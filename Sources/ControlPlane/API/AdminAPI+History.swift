@@ -2,7 +2,6 @@ import CLinux
 import Configuration
 import Gateway
 import Journal
-import JournalThreads
 import Rollout
 
 /// What `GET metrics/history` asks for.

@@ -1,11 +1,7 @@
-import CLinux
-import Configuration
 import Gateway
-import Journal
 import JournalThreads
 import Rollout
 import Synchronization
-import Telemetry
 
 /// The admin listener's requests (contract §9): who may ask, what is asked, what is answered.
 ///

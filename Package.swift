@@ -70,7 +70,7 @@ let package = Package(
         floor("Rollout"),
         floor("Comparison"),
         floor("Journal", ["Rollout"]),
-        floor("Telemetry"),
+        floor("Telemetry", ["Rollout"]),
         // Ground: module maps and shims
         ground("CLinux"),
         ground("CSQLite", libraries: ["sqlite3"]),
@@ -94,7 +94,7 @@ let package = Package(
             name: "RolloutTests", dependencies: ["Rollout", "TestSupport"], exclude: ["Vectors"], swiftSettings: strict),
         tests("ComparisonTests", ["Comparison", "TestSupport"]),
         tests("JournalTests", ["Journal", "Rollout", "TestSupport"]),
-        tests("TelemetryTests", ["Telemetry", "TestSupport"]),
+        tests("TelemetryTests", ["Telemetry", "Rollout", "TestSupport"]),
         tests(
             "StoreSQLiteTests",
             ["StoreSQLite", "JournalRules", "JournalThreads", "Journal", "Rollout", "CSQLite"]),

@@ -1,7 +1,7 @@
 import CLinux
 import Configuration
 package import Gateway
-import Rollout
+package import Rollout
 import Synchronization
 package import Telemetry
 
@@ -93,15 +93,14 @@ package struct GateReading: Sendable {
     package var name: GateName
     package var figure: Figure
     package var threshold: Double?
-    package var verdict: Verdict
+    package var verdict: GateVerdict
 }
 
 /// Puts the verdicts beside the figures of the whole window; a gate itself looks at what came since its stage began.
 func gateReadings(_ figures: FourFigures, plan: Plan?, _ findings: [GateFinding]) -> [GateReading] {
     let minSamples = UInt64(plan?.minSamples ?? 200)
     return findings.compactMap { finding in
-        guard let name = GateName(rawValue: finding.name), let verdict = Verdict(rawValue: finding.verdict.rawValue)
-        else { return nil }
+        guard let name = GateName(rawValue: finding.name) else { return nil }
         let figure =
             switch name {
             case .readErrorRate: FourFigures.watched(figures.readErrorRatio, minSamples: minSamples).figure
@@ -111,6 +110,6 @@ func gateReadings(_ figures: FourFigures, plan: Plan?, _ findings: [GateFinding]
             case .mismatchRate: figures.mismatchRatio
             case .journalLag: Figure(value: finding.value, samples: finding.samples)
             }
-        return GateReading(name: name, figure: figure, threshold: finding.threshold, verdict: verdict)
+        return GateReading(name: name, figure: figure, threshold: finding.threshold, verdict: finding.verdict)
     }
 }

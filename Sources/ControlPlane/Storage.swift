@@ -1,9 +1,10 @@
-import CLinux
 import Configuration
 import Journal
 import JournalThreads
+import Rollout
 import StorePostgres
 import StoreSQLite
+import Synchronization
 
 /// The store of a gateway: the embedded one, which is this gateway's alone, or a PostgreSQL database that several share.
 struct Storage: Sendable {
@@ -28,8 +29,9 @@ struct Storage: Sendable {
     /// Opens the store that the settings name. Blocks.
     /// - Throws: what cannot be used, in words for an operator.
     init(
-        _ settings: Settings, retention: Retention, onGroup: @escaping @Sendable (GroupReport) -> Void
+        _ settings: Settings, onGroup: @escaping @Sendable (GroupReport) -> Void
     ) throws(JournalError) {
+        let retention = Retention(settings)
         switch settings.store {
         case .sqlite:
             directory = nil
@@ -51,4 +53,18 @@ struct Storage: Sendable {
             kind = "postgresql"
         }
     }
+}
+
+extension Retention {
+    /// How long the settings want facts to be kept.
+    init(_ settings: Settings) {
+        self.init(
+            rollbackWindowMilliseconds: (settings.plan?.rollbackWindowSeconds ?? 86_400) * 1000,
+            idempotencyMilliseconds: settings.writes.idempotencyRetentionMilliseconds)
+    }
+}
+
+/// Whether the journal took its last group. Set on the journal thread, read anywhere.
+final class JournalHealth: Sendable {
+    let isWritable = Atomic<Bool>(true)
 }

@@ -1,3 +1,5 @@
+package import Rollout
+
 /// What the control plane knows and the loops do not: passed in at each scrape.
 package struct ControlGauges: Sendable {
     /// Legs outstanding, by backend.
@@ -31,7 +33,7 @@ package struct ControlGauges: Sendable {
     /// Whether a backend is thought healthy.
     package var backendHealthy = ByBackend(legacy: true, new: true)
     /// What the gates say; a gate that is not here is `warming_up`.
-    package var verdicts: [GateName: Verdict] = [:]
+    package var verdicts: [GateName: GateVerdict] = [:]
     /// The plan's thresholds, in the unit of the figure; a gate that is not here has none (NaN).
     package var thresholds: [GateName: Double] = [:]
     /// The plan's window in seconds.

@@ -1,3 +1,5 @@
+import Rollout
+
 /// The page that `/metrics` answers: every series of contract §10, at 0 from the first scrape.
 ///
 /// - Parameters:
@@ -61,7 +63,7 @@ extension PrometheusText {
         begin("cutover_gate_verdict", .gauge, "1 for what the gate says now, 0 for the other verdicts.")
         for gate in GateName.allCases {
             let now = gauges.verdicts[gate] ?? .warmingUp
-            for verdict in Verdict.allCases {
+            for verdict in GateVerdict.allCases {
                 sample([("gate", gate.rawValue), ("verdict", verdict.rawValue)], verdict == now ? 1 as UInt64 : 0)
             }
         }

@@ -1,7 +1,6 @@
 import CLinux
 import Configuration
 import FoundationEssentials
-import Gateway
 import Journal
 import JournalThreads
 import Rollout
@@ -11,6 +10,7 @@ import Telemetry
 import Testing
 
 @testable import ControlPlane
+@testable import Gateway
 
 private let adminToken = "admin-token-of-the-tests"
 private let viewerToken = "viewer-token-of-the-tests"
@@ -47,7 +47,7 @@ private struct Office {
             health: JournalHealth(),
             board: board,
             history: HistoryRecorder(
-                instance: "test", journal: house.journal, wall: clinux_wall_milliseconds(),
+                instance: "test", journal: house.journal, wall: CLinux.clinux_wall_milliseconds(),
                 monotonic: monotonicMilliseconds),
             tokens: try AdminTokens(directory: directory), reverseSync: sync, pilot: pilot,
             wayBack: WayBack { _ in wayBack },
@@ -116,6 +116,55 @@ struct AdminAPITests {
         for target in ["/healthz", "/readyz", "/"] {
             #expect(await office.ask("GET", target, token: nil, peer: peer).status == 200)
         }
+        office.house.close()
+    }
+
+    @Test func everyMemberOfAnAnswerIsDescribed() async throws {
+        var gates = Gates()
+        gates.readErrorRate = 0.1
+        let office = try await Office(plan: plan(gates: gates))
+        _ = await office.ask("POST", "/api/v1/rollout/promote", "{\"to\":\"canary\"}")
+        _ = await office.ask("PUT", "/api/v1/users/anna/pin", "{\"side\":\"new\"}")
+        for (target, schema) in [
+            ("status", "Status"), ("rollout", "Rollout"), ("users/anna", "User"), ("events", "EventPage"),
+            ("reverse-sync", "ReverseSync"), ("journal", "JournalPage"), ("metrics/history", "HistoryPage"),
+        ] {
+            let answer = try #require(await office.ask("GET", "/api/v1/\(target)").json)
+            #expect(undescribed(answer, by: Shape.reference(schema)) == [], "\(target)")
+        }
+        for (method, target, body, schema) in [
+            ("POST", "rollout/pause", "", "RolloutChange"), ("DELETE", "users/anna/pin", "", "PinChange"),
+            ("POST", "journal/replay", "{\"all_parked\":true}", "Replay"),
+            ("POST", "reverse-sync", "{\"dry_run\":true}", "MissingChanges"),
+            ("POST", "rollout/percent", "{}", "Problem"), ("POST", "journal/replay", "{\"seqs\":[7]}", "Problem"),
+        ] {
+            let answer = try #require(await office.ask(method, "/api/v1/\(target)", body).json)
+            #expect(undescribed(answer, by: Shape.reference(schema)) == [], "\(target)")
+        }
+        office.house.close()
+    }
+
+    @Test func everyMemberOfAListedItemIsDescribed() async throws {
+        let office = try await Office()
+        try await office.house.journal.write { store throws(JournalError) in
+            let submission = Submission(
+                user: "anna", records: [RecordRevision(record: "7", revision: 3, payloadHash: "")],
+                idempotencyKey: nil, outgoingKey: "key", fingerprint: "", method: "PUT", target: "/7",
+                headerLines: [], conditionalLines: [], body: [], side: .legacy, dualWrite: true)
+            _ = try store.accept([submission], now: 1_000)
+        }
+        let answer = Mismatch.Answer(status: 200, hash: "0")
+        office.dataPlane.shared.mismatches.record(
+            Mismatch(
+                atMilliseconds: 1_000, kind: "content", method: "GET", target: "/7", paths: ["/a"], legacy: answer,
+                new: answer, values: [(legacy: "1", new: "2")]))
+        for (list, schema) in [("journal", "JournalPage"), ("mismatches", "MismatchPage")] {
+            let page = try #require(await office.ask("GET", "/api/v1/\(list)").json)
+            #expect(page["items"]?.text != "[]")
+            #expect(undescribed(page, by: Shape.reference(schema)) == [], "\(list)")
+        }
+        let row = HistoryRow(.tenSeconds, atMilliseconds: 1_000, instance: "test")
+        #expect(undescribed(historyJSON(row), by: Shape.reference("HistoryRow")) == [])
         office.house.close()
     }
 

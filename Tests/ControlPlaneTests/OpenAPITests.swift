@@ -22,6 +22,31 @@ extension JSONValue {
     }
 }
 
+/// Members of an answer that its schema does not know, and those that it requires and the answer lacks.
+func undescribed(_ answer: JSONValue, by schema: JSONValue, at path: String = "") -> [String] {
+    if let name = schema["$ref"]?.string?.split(separator: "/").last {
+        let found = document?["components"]?["schemas"]?[String(name)]
+        return found.map { undescribed(answer, by: $0, at: path) } ?? ["\(path): no schema \(name)"]
+    }
+    if let forms = schema["anyOf"]?.elements {
+        if case .null = answer { return [] }
+        return forms.first.map { undescribed(answer, by: $0, at: path) } ?? []
+    }
+    switch answer {
+    case .object(let members):
+        guard let properties = schema["properties"] else { return [] }
+        let missing = (schema["required"]?.elements ?? []).compactMap(\.string).filter { answer[$0] == nil }
+        return missing.map { "\(path).\($0): missing" }
+            + members.flatMap { name, value in
+                properties[name].map { undescribed(value, by: $0, at: "\(path).\(name)") }
+                    ?? ["\(path).\(name): unknown"]
+            }
+    case .array(let elements):
+        return schema["items"].map { items in elements.flatMap { undescribed($0, by: items, at: path + "[]") } } ?? []
+    case .null, .bool, .number, .string: return []
+    }
+}
+
 @Suite struct OpenAPITests {
     @Test func everyRouteIsDescribedAndNothingElseIs() throws {
         let document = try #require(document)

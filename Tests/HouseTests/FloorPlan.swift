@@ -25,7 +25,8 @@ enum FloorPlan {
 
     /// The imports between neighbours on one floor that are wanted.
     static let sideways: [String: Set<String>] = [
-        "Journal": ["Rollout"], "StoreSQLite": ["JournalThreads"], "StorePostgres": ["JournalThreads"],
+        "Journal": ["Rollout"], "Telemetry": ["Rollout"],
+        "StoreSQLite": ["JournalThreads"], "StorePostgres": ["JournalThreads"],
         "StoreMigration": ["JournalThreads", "StoreSQLite", "StorePostgres"],
     ]
 

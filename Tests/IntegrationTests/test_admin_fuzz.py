@@ -23,11 +23,13 @@ def test_every_answer_is_one_that_the_document_promises(make_gateway, legacy_sto
         # The eleventh wrong token within a minute gets 429, which that check takes for an open door; the unit tests of
         # the admin API try every operation without a token, with a wrong one and with a viewer's.
         "--checks", "all", "--exclude-checks", "ignored_auth",
-        "--phases", "examples,coverage,fuzzing", "--max-examples", "60",
+        "--phases", "examples,coverage,fuzzing", "--max-examples", "30",
         "--continue-on-failure", "--seed", "4", "--request-timeout", "30", "--output-truncate", "false",
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=gateway.directory)
-    assert done.returncode == 0, done.stdout[-20000:] + done.stderr[-2000:]
-    assert "Tested: 20" in done.stdout, done.stdout[-2000:]
+    assert done.returncode == 0, "\n".join(line[:500] for line in (done.stdout + done.stderr).splitlines()[-300:])
+    operations = sum(len(item) for item in gateway.read("openapi.json")["paths"].values())
+    # All but the stream, and the document itself, which it has read to begin with.
+    assert f"Tested: {operations - 2}\n" in done.stdout, done.stdout[-2000:]
     # It is the same gateway, and still in its right mind.
     assert gateway.process.poll() is None and gateway.status()["rollout"]["plan"] == "my-migration"

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from support.backend import reply
-from support.browser import Browser
+from support.browser import browser
 from support.gateway import free_port
 from support.waiting import eventually
 
@@ -18,13 +18,6 @@ PLAN = {"name": "my-migration", "stages": STAGES, "min_samples": 5, "window": "1
 FIGURES = ("read_error_rate", "write_p95_seconds", "conflict_rate", "fallback_rate")
 
 
-@pytest.fixture(scope="module")
-def browser():
-    made = Browser()
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def planned(make_gateway, legacy, new):
     return make_gateway(legacy, new, plan=PLAN, config={"shadow": {"percent": 100, "recheck_after": "50ms"}})
@@ -32,21 +25,10 @@ def planned(make_gateway, legacy, new):
 
 @pytest.fixture
 def open_page(browser):
-    """Opens the page of a gateway; afterwards nothing may have gone wrong in any of them."""
-    tabs = []
-
-    def open_(gateway, role="admin", **options):
-        token = gateway.token(role) if role else None
-        tabs.append(browser.tab(gateway.admin_url, token=token, **options))
-        return tabs[-1]
-
-    yield open_
-    try:
-        for tab in tabs:
-            tab.check()
-    finally:
-        for tab in tabs:
-            tab.close()
+    """Opens the page of a gateway: `open_page(gateway, role=…, theme=…, size=…)`."""
+    with browser.watched_tabs() as open_tab:
+        yield lambda gateway, role="admin", **options: open_tab(
+            gateway.admin_url, token=gateway.token(role) if role else None, **options)
 
 
 class Load:

@@ -72,7 +72,7 @@ final class PlayedGateway {
         }
     }
 
-    /// As `GatewayServer.start` does.
+    /// As `GatewayParts.recover` does.
     private func recover(_ switches: Switches) throws {
         dataPlane.shared.coordinator.count(left: try store.outstandingPlaces(after: 0, limit: .max))
         for var change in try store.unanswered(after: 0, limit: .max) {

@@ -1,3 +1,4 @@
+import Rollout
 import Telemetry
 import Testing
 

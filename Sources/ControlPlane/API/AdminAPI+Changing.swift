@@ -4,7 +4,6 @@ import Gateway
 import Journal
 import JournalThreads
 import Rollout
-import Telemetry
 
 extension AdminAPI {
     func changeRollout(_ request: ServiceRequest, _ action: String) async -> ServiceResponse {

@@ -2,7 +2,6 @@ import CLinux
 import Configuration
 import Gateway
 import Journal
-import JournalThreads
 import Rollout
 
 /// What `GET metrics/history` asks for.
@@ -35,7 +34,9 @@ private struct HistoryQuestion {
         limit = Int(min(try query.count("limit") ?? 1_000, 1_000))
         if let text = try query.text("cursor"), !text.isEmpty {
             let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let at = wholeNumber(parts[0]), parts[0].count <= 15, !parts[1].isEmpty else {
+            guard parts.count == 2, let at = wholeNumber(parts[0]), parts[0].count <= 15, !parts[1].isEmpty,
+                !text.unicodeScalars.contains("\0")
+            else {
                 throw BadCall(text: "cursor: \"\(text.prefix(40))\" is none; accepted: \"next\" of the page before")
             }
             cursor = HistoryCursor(atMilliseconds: at, instance: String(parts[1]))

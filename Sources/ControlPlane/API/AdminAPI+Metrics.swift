@@ -1,4 +1,3 @@
-import CLinux
 import Configuration
 import Gateway
 import Journal

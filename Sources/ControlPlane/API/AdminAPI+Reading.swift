@@ -1,11 +1,8 @@
-import CLinux
-import Configuration
 import Gateway
 import Journal
 import JournalThreads
 import Rollout
 import Synchronization
-import Telemetry
 
 extension AdminAPI {
     /// Facts wait a few milliseconds for company before they are durable; whoever asks wants to see them.

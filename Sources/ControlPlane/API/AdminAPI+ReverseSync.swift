@@ -1,7 +1,6 @@
 import CLinux
 import Configuration
 import Gateway
-import Journal
 import Rollout
 import JournalThreads
 

@@ -2,9 +2,7 @@ import CLinux
 import Configuration
 import Gateway
 import Journal
-import JournalThreads
 import Rollout
-import Synchronization
 import Telemetry
 
 extension AdminAPI {

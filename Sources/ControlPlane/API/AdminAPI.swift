@@ -1,11 +1,7 @@
-import CLinux
-import Configuration
 import Gateway
-import Journal
 import JournalThreads
 import Rollout
 import Synchronization
-import Telemetry
 
 /// The admin listener's requests (contract §9): who may ask, what is asked, what is answered.
 ///
@@ -104,12 +100,4 @@ final class AdminAPI: Sendable {
         ])
         return json(body, status: isReady ? 200 : 503)
     }
-}
-
-/// What came of a reload.
-package enum ReloadOutcome: Sendable {
-    case done(ChangeOutcome)
-    /// The new configuration has errors; nothing was changed.
-    case invalid([String])
-    case unavailable(String)
 }

@@ -47,12 +47,3 @@ func decodePercent(_ text: String) -> String {
     }
     return String(decoding: decoded.prefix(count), as: UTF8.self)
 }
-
-/// A value of a query (`limit=5&cursor=7`).
-func queryValue(_ query: String, _ name: String) -> String? {
-    for pair in query.split(separator: "&") {
-        let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        if parts.first.map(String.init) == name { return parts.count > 1 ? decodePercent(String(parts[1])) : "" }
-    }
-    return nil
-}

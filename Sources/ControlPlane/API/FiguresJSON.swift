@@ -1,3 +1,4 @@
+import Rollout
 import Telemetry
 
 /// The four figures as `status` shows them: what the gate looks at, and what stands behind it.

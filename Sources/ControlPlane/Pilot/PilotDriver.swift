@@ -55,9 +55,10 @@ actor PilotDriver {
         let (state, settings) = await controller.picture
         await follow(state, plan: settings.plan)
         guard var pilot else { return }
-        let gates = judge(state, plan: settings.plan).filter(\.isGate)
+        let (findings, counters) = judge(state, plan: settings.plan)
+        let gates = findings.filter(\.isGate)
         onJudged(gates)
-        let action = pilot.tick(state, gates: gates, hasTraffic: noticeTraffic(), now: now)
+        let action = pilot.tick(state, gates: gates, hasTraffic: noticeTraffic(counters), now: now)
         self.pilot = pilot
         switch action {
         case .none: break
@@ -72,7 +73,7 @@ actor PilotDriver {
     func reading() async -> (gates: [GateFinding], next: NextStep?) {
         let (state, settings) = await controller.picture
         await follow(state, plan: settings.plan)
-        let gates = judge(state, plan: settings.plan)
+        let gates = judge(state, plan: settings.plan).findings
         return (gates, pilot?.nextStep(state, gates: gates.filter(\.isGate)))
     }
 
@@ -102,17 +103,18 @@ actor PilotDriver {
         stageBegan = board.mark()
     }
 
-    private func noticeTraffic() -> Bool {
-        let counters = board.snapshot()
+    private func noticeTraffic(_ counters: MetricsSnapshot) -> Bool {
         let reads = [Backend.legacy, .new].map { counters.reads($0, failed: false) &+ counters.reads($0, failed: true) }
         let total = reads[0] &+ reads[1] &+ counters.writesReceived
         defer { requests = total }
         return total != requests
     }
 
-    private func judge(_ state: RolloutState, plan: Plan?) -> [GateFinding] {
-        let (evidence, _) = board.evidence(since: stageBegan)
-        return GateJudge(plan: plan).judge(GateEvidence(evidence, lag: dataPlane.oldestPendingSeconds()), in: state)
+    /// - Returns: what every figure of the plan says, and the counters that it is judged by.
+    private func judge(_ state: RolloutState, plan: Plan?) -> (findings: [GateFinding], counters: MetricsSnapshot) {
+        let (evidence, counters) = board.evidence(since: stageBegan)
+        let seen = GateEvidence(evidence, lag: dataPlane.oldestPendingSeconds())
+        return (GateJudge(plan: plan).judge(seen, in: state), counters)
     }
 
     // MARK: Acting

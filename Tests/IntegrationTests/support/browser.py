@@ -3,10 +3,13 @@
 Playwright and axe come from PyPI and live in build/venv (`scripts/setup test`); the browser is Debian's.
 """
 
+import contextlib
 import pathlib
 import re
 import sys
 import time
+
+import pytest
 
 from .gateway import ROOT
 
@@ -46,9 +49,33 @@ class Browser:
             timezone_id="Europe/Berlin", reduced_motion="reduce", **options)
         return Tab(context, url, token, wait)
 
+    @contextlib.contextmanager
+    def watched_tabs(self):
+        """Gives what opens tabs, as `tab` does; in the end nothing may have gone wrong in any of them."""
+        tabs = []
+
+        def open_tab(url, **options):
+            tabs.append(self.tab(url, **options))
+            return tabs[-1]
+
+        try:
+            yield open_tab
+            for tab in tabs:
+                tab.check()
+        finally:
+            for tab in tabs:
+                tab.close()
+
     def close(self):
         self.chromium.close()
         self.playwright.stop()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    made = Browser()
+    yield made
+    made.close()
 
 
 class Tab:

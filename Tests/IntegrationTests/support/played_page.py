@@ -4,16 +4,9 @@ import time
 
 import pytest
 
-from .browser import Browser
+from .browser import browser
 from .gateway import Gateway
 from .played_admin import OPERATOR, PlayedAdmin, history_row, instant
-
-
-@pytest.fixture(scope="module")
-def browser():
-    made = Browser()
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -37,19 +30,9 @@ def played(document):
 
 @pytest.fixture
 def open_page(browser, played):
-    tabs = []
-
-    def open_(token=OPERATOR, **options):
-        tabs.append(browser.tab(played.url, token=token, **options))
-        return tabs[-1]
-
-    yield open_
-    try:
-        for tab in tabs:
-            tab.check()
-    finally:
-        for tab in tabs:
-            tab.close()
+    """Opens the played page: `open_page(token=…, theme=…, size=…)`."""
+    with browser.watched_tabs() as open_tab:
+        yield lambda token=OPERATOR, **options: open_tab(played.url, token=token, **options)
 
 
 # States

@@ -54,7 +54,7 @@ enum Parameters {
             "limit", .object([("type", "integer"), ("minimum", 1), ("default", 1_000)]),
             "items a page; more than 1,000 is taken for 1,000"),
         query(
-            "cursor", .object([("type", "string"), ("pattern", "^([0-9]{1,15}[.].+)?$")]),
+            "cursor", .object([("type", "string"), ("pattern", "^([0-9]{1,15}[.][^\\u0000]+)?$")]),
             "`next` of the page before; empty for the first one"),
     ]
     static let after = query("after", Shape.count, "begin behind this seq, with at most 1,000 changes of the past")

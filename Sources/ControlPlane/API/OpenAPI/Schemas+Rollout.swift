@@ -30,12 +30,10 @@ enum RolloutSchemas {
     private static let gate = Shape.answer(
         [
             ("name", Shape.text), ("value", Shape.orNull(Shape.number)), ("samples", Shape.count),
-            ("verdict", Shape.reference("Verdict")),
-        ],
-        optional: [
-            ("threshold", Shape.orNull(Shape.number)), ("over_legacy", Shape.orNull(Shape.number)),
-            ("backend", Shape.orNull(Shape.side)),
+            ("verdict", Shape.reference("Verdict")), ("threshold", Shape.orNull(Shape.number)),
+            ("over_legacy", Shape.orNull(Shape.number)), ("backend", Shape.orNull(Shape.side)),
             ("reason", Shape.described(Shape.text, "why the verdict is what it is")),
+            ("applies", Shape.described(Shape.boolean, "false: it cannot know anything in this stage")),
         ])
 
     private static let next = Shape.described(
@@ -52,7 +50,7 @@ enum RolloutSchemas {
         ("gates", Shape.list(Shape.reference("Gate"))), ("next", Shape.orNull(Shape.reference("NextStep"))),
     ]
     private static let rollout = Shape.answer(
-        stateMembers + [("stages", Shape.list(Shape.reference("Stage")))], optional: stateOptional + steps)
+        stateMembers + [("stages", Shape.list(Shape.reference("Stage")))] + steps, optional: stateOptional)
 
     private static let sample = Shape.answer([("value", Shape.orNull(Shape.number)), ("samples", Shape.count)])
     private static let counts: JSONValue = .object([("type", "object"), ("additionalProperties", Shape.count)])
@@ -65,6 +63,7 @@ enum RolloutSchemas {
         optional: [
             ("over_legacy", Shape.orNull(Shape.number)), ("reason", Shape.text), ("backend", Shape.orNull(Shape.side)),
             ("by_backend", Shape.byBackend(sample)), ("leg_by_backend", Shape.byBackend(sample)), ("client", sample),
+            ("client_by_side", Shape.byBackend(sample)), ("client_errors_by_side", Shape.byBackend(sample)),
             ("total", sample), ("by_source", counts), ("by_reason", counts), ("by_kind", counts),
         ])
 
@@ -120,11 +119,9 @@ enum RolloutSchemas {
             ),
             ("journal", journal), ("store", store), ("alerts", alerts),
             ("backends", Shape.byBackend(Shape.answer([("healthy", Shape.boolean)]))),
-        ],
-        optional: steps + [
             ("window_seconds", Shape.count),
             ("covered_seconds", Shape.described(Shape.number, "how much of the window has been seen since the start")),
-        ])
+        ] + steps)
 
     private static let change = ChangeSchemas.change(
         before: Shape.reference("RolloutState"), after: Shape.reference("RolloutState"))

@@ -7,13 +7,3 @@ package enum GateName: String, Sendable, CaseIterable {
     case mismatchRate = "mismatch_rate"
     case journalLag = "journal_lag"
 }
-
-/// What a gate says.
-package enum Verdict: String, Sendable, CaseIterable {
-    case pass
-    case fail
-    /// Too few samples to say.
-    case insufficient
-    /// The window is not yet full after a start.
-    case warmingUp = "warming_up"
-}

@@ -1,0 +1,116 @@
+import CLinux
+package import Configuration
+import Gateway
+import Journal
+import JournalThreads
+import Rollout
+import Synchronization
+
+/// A whole gateway, from its start to its end. What `cutover serve` runs, and the demo.
+///
+/// `GatewayParts` puts it together, `SecondHand` is what it does every second, `Reloader` takes over another configuration.
+package final class GatewayServer: Sendable {
+    private let parts: GatewayParts
+    private let secondHand: SecondHand
+    private let reloader: Reloader
+    private let admin = Mutex<LocalService?>(nil)
+    private let isReady = Atomic<Bool>(false)
+    private let isFenced = Atomic<Bool>(false)
+    /// Called once when another gateway has taken this one's place: what is in memory is void, and the process begins anew.
+    private let onFenced: @Sendable () -> Void
+
+    /// Opens the store and prepares everything; nothing listens yet. Blocks.
+    /// - Parameters:
+    ///   - settings: validated.
+    ///   - reload: reads the configuration again, for SIGHUP and `POST reload`.
+    ///   - onFenced: begins the process anew; called on any thread, at most once. Only where the store is shared.
+    /// - Throws: what cannot be used, in words for an operator.
+    package init(
+        settings: Settings, reload: @escaping @Sendable () -> ConfigurationOutcome,
+        onFenced: @escaping @Sendable () -> Void = { _exit(75) }
+    ) throws(ServerError) {
+        self.onFenced = onFenced
+        clinux_raise_descriptor_limit()
+        parts = try GatewayParts(settings)
+        secondHand = SecondHand(parts)
+        reloader = Reloader(parts, load: reload)
+    }
+
+    /// Brings back what was outstanding, then listens. Blocks until everything is up.
+    /// - Returns: the ports of the listeners and of the admin listener.
+    package func start() throws(ServerError) -> (ports: [UInt16], adminPort: UInt16) {
+        let begun = waitFor { [self] () async -> Result<Void, ServerError> in
+            await parts.attach()
+            do throws(JournalError) {
+                if let cluster = parts.storage.cluster {
+                    try await parts.join(cluster, onFenced: { [self] in fenced() })
+                } else {
+                    try await parts.recover()
+                }
+                await parts.history.begin(parts.controller, parts.storage)
+                return .success(())
+            } catch {
+                return .failure(ServerError(text: error.message))
+            }
+        }
+        try begun.get()
+        do throws(ListenError) {
+            let ports = try parts.dataPlane.start(listeners: parts.settings.listeners.map(\.address))
+            let api = parts.makeAPI(
+                reload: { [self] origin in await reload(origin) },
+                isReady: { [self] in isReady.load(ordering: .acquiring) })
+            let service = LocalService(bodyMaxBytes: 1 << 20, commonFields: AdminAPI.commonFields) {
+                await api.handle($0)
+            }
+            try service.start(address: parts.settings.admin.address)
+            admin.withLock { $0 = service }
+            parts.alerts.configure(parts.settings.plan?.alerts)
+            secondHand.start()
+            isReady.store(true, ordering: .releasing)
+            return (ports, service.port)
+        } catch {
+            throw ServerError(text: error.text)
+        }
+    }
+
+    private func fenced() {
+        guard !isFenced.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        isReady.store(false, ordering: .releasing)
+        logLine("fenced: another gateway has this one's place in the shared store, because its lease had run out")
+        onFenced()
+    }
+
+    /// Reads the configuration again and takes it over when it is valid; changes nothing otherwise.
+    package func reload(_ origin: ChangeOrigin) async -> ReloadOutcome { await reloader.reload(origin) }
+
+    /// Stops accepting, lets requests under way finish within `timeouts.drain`, keeps what has arrived, and closes the store.
+    /// Blocks.
+    /// - Returns: whether every client was done in time and the store took everything.
+    package func stop() -> Bool {
+        isReady.store(false, ordering: .releasing)
+        secondHand.stop()
+        parts.reverseSync.stop()
+        parts.streams.end()
+        let controller = parts.controller
+        let limit = waitFor { await controller.picture.settings.timeouts.drainMilliseconds }
+        let isDrained = parts.dataPlane.drain(milliseconds: limit)
+        if !isDrained { logLine("drain: some clients were not done in time and are cut off") }
+        waitFor { [parts] in
+            await parts.history.finish(
+                wall: clinux_wall_milliseconds(), monotonic: monotonicMilliseconds, snapshot: parts.board.snapshot())
+        }
+        let isKept = parts.journal.close()
+        if !isKept {
+            logLine("drain: the store did not take everything; what is missing is sent again after the next start")
+        }
+        parts.storage.cluster?.leave()
+        admin.withLock { $0 }?.stop()
+        parts.alerts.finish(milliseconds: 2_000)
+        return isDrained && isKept
+    }
+}
+
+/// Why a gateway cannot run.
+package struct ServerError: Error, Sendable {
+    package let text: String
+}

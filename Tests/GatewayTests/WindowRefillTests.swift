@@ -114,7 +114,7 @@ private final class Played: Sendable {
         settle(coordinator, 1)
         #expect(journal.queries.isEmpty, "and not enough yet")
         settle(coordinator, 2)
-        #expect(journal.queries == [OutstandingQuery(side: .new, after: 4, through: 7, limit: 2)])
+        #expect(journal.queries == [OutstandingQuery(side: .new, after: 4, through: 7, throughTakeover: 0, limit: 2)])
         #expect(played.delivered.withLock { $0 } == [5, 6])
         settle(coordinator, 3)
         settle(coordinator, 4)

@@ -112,6 +112,7 @@ import Testing
         try await until("c takes over") { c.heard.takenOver.count >= 2_501 }
         #expect(c.heard.takenOver == Array(first..<first + 2_501))
         #expect(c.heard.pages.map(\.count) == [1_000, 1_000, 501])
+        #expect(c.heard.takeovers == Set(c.heard.takeovers).sorted(), "a number of its own, each higher than the last")
         // The parked one, the ones in other lanes and the later one come before nothing.
         #expect(Set(c.heard.foreignBefore.map(\.sequence)) == [earlier, batch])
         let change = try #require(c.heard.pages.first?.first)

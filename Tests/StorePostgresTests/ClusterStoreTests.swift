@@ -63,6 +63,23 @@ import Testing
         for member in [a, b] { member.cluster.leave() }
     }
 
+    @Test func aPageShowsNothingOfATakeoverThatWasNotToldYet() async throws {
+        let database = try ClusterDatabase()
+        let (a, b) = (try database.member("a"), try database.member("b"))
+        let taken = accepted(try store(database, b).commit([submission("r1")], updates: [], now: 1))
+        b.cluster.leave()
+        try await until("a takes over") { a.heard.takenOver == taken }
+        let heir = try store(database, a)
+        let own = accepted(try heir.commit([submission("r2")], updates: [], now: 1))
+        let number = try #require(a.heard.takeovers.first)
+        let page = { (through: Int64) throws(JournalError) in
+            try heir.outstanding(OutstandingQuery(side: .new, throughTakeover: through, limit: 9)).map(\.sequence)
+        }
+        #expect(try page(number - 1) == own)
+        #expect(try page(number) == taken + own)
+        a.cluster.leave()
+    }
+
     @Test func aGroupThatIsAheadOfATakeoversReportNamesWhatWasTaken() async throws {
         let database = try ClusterDatabase()
         let (a, b) = (try database.member("a"), try database.member("b"))

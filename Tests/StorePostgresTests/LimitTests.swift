@@ -140,8 +140,8 @@ import Testing
             (PostgresQueries.counts, ["change_outstanding", "change_parked"]),
         ]
         for (statement, indexes) in expected {
-            var sql = statement.sql.replacing("ANY ($2)", with: "ANY ('{1}'::bigint[])").replacing("$6", with: "'a'")
-            for number in 1...5 { sql = sql.replacing("$\(number)", with: "\(number)") }
+            var sql = statement.sql.replacing("ANY ($2)", with: "ANY ('{1}'::bigint[])").replacing("$7", with: "'a'")
+            for number in 1...6 { sql = sql.replacing("$\(number)", with: "\(number)") }
             let plan = try database.connection.query(PostgresStatement("explain " + statement.name, "EXPLAIN " + sql))
             let text = (0..<plan.count).map { plan.text($0, 0) }.joined(separator: "\n")
             for index in indexes { #expect(text.contains(index), "\(statement.name):\n\(text)") }

@@ -29,6 +29,8 @@ final class ClusterMember: Sendable {
         var fenced = 0
         var pages: [[OutstandingChange]] = []
         var foreignBefore: [OutstandingChange] = []
+        /// The numbers of the takeovers, page by page.
+        var takeovers: [Int64] = []
         var settled: [Sequence64: SideSet] = [:]
         var foreign: [ForeignOutstanding] = []
         var versions: [Int64] = []
@@ -79,10 +81,11 @@ final class ClusterMember: Sendable {
                 note("settled") { for (sequence, sides) in news { $0.settled[sequence, default: []].formUnion(sides) } }
             },
             awaitAdmissions: {},
-            takenOver: { [self] _, changes, before in
+            takenOver: { [self] takeover, changes, before in
                 note("takenOver") {
                     $0.pages.append(changes)
                     $0.foreignBefore += before
+                    $0.takeovers.append(takeover)
                 }
             },
             foreign: { [self] foreign in note("foreign") { $0.foreign.append(foreign) } },

@@ -8,7 +8,7 @@ BINARY := .build/release/cutover
 RELEASE_FLAGS := --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked
 PYTHON := /usr/bin/python3
 
-.PHONY: build debug test test-swift test-integration simulate check format demo bench bench-journal bench-detail soak clean setup
+.PHONY: build debug test test-swift test-integration simulate check format demo bench bench-journal bench-detail bench-gate soak clean setup
 
 setup:
 	@scripts/setup
@@ -62,6 +62,11 @@ bench-journal: build
 bench-detail: build
 	@scripts/setup test
 	$(PYTHON) Benchmarks/detail.py
+
+# User instructions per request against the kept numbers of Benchmarks/kept.json; fails when one has grown by more than 3 %.
+bench-gate: build
+	@scripts/setup test
+	$(PYTHON) Benchmarks/gate.py
 
 # Ten minutes of mixed traffic with backends that come and go (MINUTES=60 for an hour), then the torture tests at full
 # length: a thousand kills, a hundred more among several gateways, a hundred thousand outstanding legs, a stop of 30 s.

@@ -162,8 +162,15 @@ extension GateEvidence {
         legacyWrites = times(counts.clientWriteDurations.legacy)
         newWrites = times(counts.clientWriteDurations.new)
         conflicts = tally(counts.conflicted)
-        fallbacks = tally(counts.fallbacks)
+        let aside = counts.aside
+        keptAwayReads = aside.readsKeptAway
+        shadowReads = Tally(aside.shadowFailures, of: aside.shadowFailures &+ counts.mismatched.whole)
+        keptAwayShadowReads = aside.shadowKeptAway
+        let whole = counts.fallbacks.whole
+        fallbacks = Tally(counts.fallbacks.part, of: whole - min(whole, aside.requestsWhileBehind))
         mismatches = tally(counts.mismatched)
+        droppedShadowReads = aside.shadowDropped
+        failedShadowReads = aside.shadowErrors
         legacyLagSeconds = lag.legacy
         newLagSeconds = lag.new
         coveredSeconds = evidence.coveredSeconds

@@ -49,7 +49,7 @@ extension RolloutMachine {
             let why = gate.reason.isEmpty ? "" : ": \(gate.reason)"
             return switch gate.verdict {
             case .pass: nil
-            case .fail: "gate \(gate.name) fails; promoted by force\(why)"
+            case .fail: gate.failureWords + "; promoted by force"
             case .insufficient: "gate \(gate.name) has too few samples to judge\(why)"
             case .warmingUp: "gate \(gate.name) is still warming up\(why)"
             }

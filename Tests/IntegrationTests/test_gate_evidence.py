@@ -1,12 +1,13 @@
-"""What gates go by where new answers little or nobody."""
+"""What gates go by where new answers little or nobody, and where several gateways judge the same rollout."""
 
 import random
+import time
 
 import pytest
 
 from support.backend import reply
 from support.crowd import Crowd, users_by_stage
-from support.store import CHANGE_ROUTES
+from support.store import CHANGE_ROUTES, RecordingStore
 from support.waiting import eventually, stays
 
 SALT = "test"
@@ -94,3 +95,64 @@ def test_a_shadow_stage_in_which_new_fails_shadow_reads_is_not_left_by_itself(
     eventually(lambda: stage(gateway) != "shadow", "it goes on once new is well", 45)
     crowd.finish()
     assert crowd.errors == []
+
+
+def test_what_fails_at_one_gateway_holds_a_promotion_at_the_other(make_cluster, legacy_store, new_store, users):
+    """The way to new is broken at one of two gateways: the rollout is the same for both."""
+    broken = RecordingStore()
+    broken.refuse = reads_fail(1)
+    cluster = make_cluster(
+        legacy_store, new_store, plan=plan(on_breach="alert"), start=False,
+        config=config(
+            shadow={"percent": 0}, fallback={"breaker": {"min_requests": 1_000_000}}))
+    one, other = cluster
+    one.config["backends"]["new"]["url"] = broken.url
+    cluster.start()
+    crowds = [Crowd(one, users[::2]), Crowd(other, users[1::2])]
+    try:
+        eventually(lambda: stage(other) == "shadow", "the first stage is left", 60)
+        one.change("POST", "rollout/promote", {"to": "half", "force": True})
+        eventually(lambda: gate(one)["verdict"] == "fail", "it fails at one", 45)
+        eventually(lambda: gate(other)["verdict"] == "pass", "it passes at the other", 45)
+        held = stage(other)
+        blocked = eventually(
+            lambda: [words for words in other.read("rollout")["next"]["blocked_by"] if "says: gate" in words],
+            "the other waits")
+        assert len(blocked) == 1 and blocked[0].startswith("gateway "), blocked
+        assert blocked[0].endswith("says: gate read_error_rate fails")
+        stays(lambda: stage(other) == held, "the other does not promote what fails at one", 5)
+        status, answer, _ = other.admin("POST", "/api/v1/rollout/promote", {}, token=other.token())
+        assert status == 409 and blocked[0] in answer["reasons"], answer
+        # A gateway that is gone says nothing any more.
+        crowds[0].finish()
+        one.kill()
+        eventually(lambda: stage(other) != held, "the other goes on without it", 60)
+    finally:
+        for crowd in crowds:
+            crowd.finish()
+        broken.stop()
+
+
+def test_a_gateway_that_recovers_lets_the_others_go_on(make_cluster, legacy_store, new_store, users):
+    faulty = RecordingStore()
+    cluster = make_cluster(
+        legacy_store, new_store, plan=plan(on_breach="alert"), start=False,
+        config=config(shadow={"percent": 0}, fallback={"breaker": {"min_requests": 1_000_000}}))
+    one, other = cluster
+    one.config["backends"]["new"]["url"] = faulty.url
+    cluster.start()
+    faulty.refuse = reads_fail(1)
+    crowds = [Crowd(one, users[::2]), Crowd(other, users[1::2])]
+    try:
+        other.change("POST", "rollout/promote", {"to": "half", "force": True})
+        eventually(
+            lambda: any("says: gate" in words for words in other.read("rollout")["next"]["blocked_by"]),
+            "the other waits", 45)
+        began = time.monotonic()
+        faulty.refuse = lambda request: None
+        eventually(lambda: stage(other) == "full", "both go on", 60)
+        print(f"went on {time.monotonic() - began:.1f} s after the recovery")
+    finally:
+        for crowd in crowds:
+            crowd.finish()
+        faulty.stop()

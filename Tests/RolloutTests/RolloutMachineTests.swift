@@ -128,6 +128,18 @@ private func at(_ stage: String) throws -> RolloutState {
         ])
 }
 
+@Test func aGateThatFailsAtAnotherGatewayHoldsAPromotionUnlessForced() throws {
+    let gates = [GateFinding(name: "read_error_rate", verdict: .fail, gateway: "b:9900")]
+    let state = try at("dual-write")
+    #expect(
+        machine.apply(.promote(to: nil, force: false), to: state, atMilliseconds: 0, gates: gates)
+            == .refused(reasons: ["gateway b:9900 says: gate read_error_rate fails"]))
+    #expect(
+        warnings(machine.apply(.promote(to: nil, force: true), to: state, atMilliseconds: 0, gates: gates)) == [
+            "gateway b:9900 says: gate read_error_rate fails; promoted by force"
+        ])
+}
+
 @Test func theWireNamesOfConditionsAndVerdictsAreTheContracts() {
     #expect(RolloutState.Condition.allCases.map(\.rawValue) == ["running", "paused", "rolled_back", "complete"])
     #expect(GateVerdict.allCases.map(\.rawValue) == ["pass", "fail", "insufficient", "warming_up"])

@@ -47,6 +47,12 @@ package struct GateFinding: Sendable, Equatable {
     /// Whether the plan makes a gate of this figure.
     package var isGate: Bool { threshold != nil || overLegacy != nil }
 
+    /// Whether its figure is above its own limit, proven or not.
+    var isAboveLimit: Bool {
+        guard let threshold, let value, side != .legacy else { return false }
+        return value > threshold
+    }
+
     /// `gate read_error_rate fails: 3.1 % of 412 reads of new, limit 0.5 %`, and who says so where that is another gateway.
     var failureWords: String {
         (gateway.map { "gateway \($0) says: " } ?? "") + "gate \(name) fails" + (reason.isEmpty ? "" : ": \(reason)")

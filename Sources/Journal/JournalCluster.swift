@@ -33,6 +33,10 @@ package protocol JournalCluster: AnyObject, Sendable {
     /// - Returns: false when the store could not be asked.
     func refreshForeign() async -> Bool
 
+    /// What fails at this gateway from now on, for the others to see within about a second (`ClusterState.failing`). The store is
+    /// asked only when it is not what was said before. It is forgotten with the lease, and said anew with the next one.
+    func tell(_ failing: FailingGates)
+
     /// For status and metrics.
     var state: ClusterState { get }
 
@@ -101,6 +105,19 @@ package struct ForeignOutstanding: Sendable, Equatable {
     package var isEmpty: Bool { legacy.isEmpty && new.isEmpty && everybody.isEmpty }
 }
 
+/// The gates that fail at one gateway, by its own figures.
+package struct FailingGates: Sendable, Equatable {
+    /// The gateway's name, as an operator knows it.
+    package var gateway: String
+    /// As in the plan's `gates`.
+    package var gates: [String]
+
+    package init(gateway: String = "", gates: [String] = []) {
+        self.gateway = gateway
+        self.gates = gates
+    }
+}
+
 /// How a gateway stands with the others of its store.
 package struct ClusterState: Sendable, Equatable {
     /// Gateways with a lease, this one included; as last seen.
@@ -119,10 +136,13 @@ package struct ClusterState: Sendable, Equatable {
     package var lateAnnouncements: UInt64
     /// Changes of others that are watched because they hold up lanes here.
     package var watched: Int
+    /// What fails at the others that live; as last seen.
+    package var failing: [FailingGates]
 
     package init(
         members: Int = 1, isConnected: Bool = true, lastContactMilliseconds: Int64 = 0, takenOver: UInt64 = 0,
-        fenced: UInt64 = 0, announcements: UInt64 = 0, lateAnnouncements: UInt64 = 0, watched: Int = 0
+        fenced: UInt64 = 0, announcements: UInt64 = 0, lateAnnouncements: UInt64 = 0, watched: Int = 0,
+        failing: [FailingGates] = []
     ) {
         self.members = members
         self.isConnected = isConnected
@@ -132,5 +152,6 @@ package struct ClusterState: Sendable, Equatable {
         self.announcements = announcements
         self.lateAnnouncements = lateAnnouncements
         self.watched = watched
+        self.failing = failing
     }
 }

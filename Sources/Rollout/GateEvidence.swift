@@ -39,14 +39,24 @@ package struct GateEvidence: Sendable {
     /// Reads that failed at a backend, before any fallback.
     package var legacyReads = Tally()
     package var newReads = Tally()
+    /// Reads of users on new that new was not asked for while its breaker was open: it has failed them.
+    package var keptAwayReads: UInt64 = 0
+    /// Shadow reads that new failed, among those that it failed or that were compared.
+    package var shadowReads = Tally()
+    /// Shadow reads that new was not asked for while its breaker was open: as `keptAwayReads`.
+    package var keptAwayShadowReads: UInt64 = 0
     package var legacyWrites = WaitTimes.none
     package var newWrites = WaitTimes.none
     /// Writes with a conflict.
     package var conflicts = Tally()
-    /// Fallbacks of users on new.
+    /// Fallbacks of users on new, among their requests. What went to legacy by design, because new lacks writes of its user, is
+    /// neither.
     package var fallbacks = Tally()
     /// Lasting mismatches among what was compared.
     package var mismatches = Tally()
+    /// Shadow reads that should have been compared and were not: for want of room, or because either side's answer was none.
+    package var droppedShadowReads: UInt64 = 0
+    package var failedShadowReads: UInt64 = 0
     /// Age of the oldest outstanding leg to each backend, in seconds.
     package var legacyLagSeconds = 0.0
     package var newLagSeconds = 0.0

@@ -25,10 +25,12 @@ package struct GateFinding: Sendable, Equatable {
     package var samples: UInt64
     /// False where the stage cannot give it a sample: nobody is on new, or nothing is compared. Then it holds nothing up.
     package var isApplicable: Bool
+    /// Which other gateway of the store says it; nil: this one. What another says holds a promotion, and is acted on there.
+    package var gateway: String?
 
     package init(
         name: String, verdict: GateVerdict, reason: String = "", threshold: Double? = nil, overLegacy: Double? = nil,
-        side: Side? = nil, value: Double? = nil, samples: UInt64 = 0, isApplicable: Bool = true
+        side: Side? = nil, value: Double? = nil, samples: UInt64 = 0, isApplicable: Bool = true, gateway: String? = nil
     ) {
         self.name = name
         self.verdict = verdict
@@ -39,8 +41,20 @@ package struct GateFinding: Sendable, Equatable {
         self.value = value
         self.samples = samples
         self.isApplicable = isApplicable
+        self.gateway = gateway
     }
 
     /// Whether the plan makes a gate of this figure.
     package var isGate: Bool { threshold != nil || overLegacy != nil }
+
+    /// Whether its figure is above its own limit, proven or not.
+    var isAboveLimit: Bool {
+        guard let threshold, let value, side != .legacy else { return false }
+        return value > threshold
+    }
+
+    /// `gate read_error_rate fails: 3.1 % of 412 reads of new, limit 0.5 %`, and who says so where that is another gateway.
+    var failureWords: String {
+        (gateway.map { "gateway \($0) says: " } ?? "") + "gate \(name) fails" + (reason.isEmpty ? "" : ": \(reason)")
+    }
 }

@@ -30,7 +30,7 @@ package struct GateJudge: Sendable {
                 share("fallback_rate", evidence.fallbacks, "requests of users on new", gates.fallbackRate, isFull),
                 state.percentHundredths > 0, "nobody is on new in this stage"),
             applicable(
-                share("mismatch_rate", evidence.mismatches, "shadow reads", gates.mismatchRate, isFull),
+                mismatches(evidence, isFull),
                 state.shadowHundredths > 0 && state.legacyWrites, "nothing is compared in this stage"),
             lag(evidence, isFull),
         ]
@@ -38,15 +38,14 @@ package struct GateJudge: Sendable {
 
     // MARK: Shares
 
-    private func share(_ name: String, _ tally: Tally, _ noun: String, _ limit: Double?, _ isFull: Bool) -> GateFinding
-    {
+    func share(_ name: String, _ tally: Tally, _ noun: String, _ limit: Double?, _ isFull: Bool) -> GateFinding {
         let seen = "\(percentWords(tally.share)) of \(tally.trials) \(noun)"
         let (verdict, reason) = judge(tally, seen, limit, isFull)
         return GateFinding(
             name: name, verdict: verdict, reason: reason, threshold: limit, value: tally.share, samples: tally.trials)
     }
 
-    private func judge(_ tally: Tally, _ seen: String, _ limit: Double?, _ isFull: Bool) -> (GateVerdict, String) {
+    func judge(_ tally: Tally, _ seen: String, _ limit: Double?, _ isFull: Bool) -> (GateVerdict, String) {
         let against = limit.map { ", limit \(percentWords($0))" } ?? ""
         if tally.trials < minSamples { return tooFew(tally.trials, isFull) }
         let isAbove = limit.map { (tally.share ?? 0) > $0 } ?? false
@@ -62,7 +61,7 @@ package struct GateJudge: Sendable {
         return isFull ? (.insufficient, words) : (.warmingUp, windowWords + "; so far " + words)
     }
 
-    private var windowWords: String { "the window of \(durationWords(windowSeconds)) is not full yet" }
+    var windowWords: String { "the window of \(durationWords(windowSeconds)) is not full yet" }
 
     private func applicable(_ finding: GateFinding, _ isApplicable: Bool, _ why: String) -> GateFinding {
         // What was counted all the same (a pin, a stage that has just ended) counts.
@@ -74,50 +73,12 @@ package struct GateJudge: Sendable {
         return finding
     }
 
-    // MARK: Reads
-
-    private func readErrors(_ evidence: GateEvidence, _ state: RolloutState, _ isFull: Bool) -> GateFinding {
-        let (limit, over) = (gates.readErrorRate, gates.readErrorRateOverLegacy)
-        let side = watched(evidence.newReads.trials)
-        let tally = side == .new ? evidence.newReads : evidence.legacyReads
-        let seen = "\(percentWords(tally.share)) of \(tally.trials) reads of \(side.name)"
-        var (verdict, reason) = judge(tally, seen, limit, isFull)
-        if side == .new, let over, verdict != .fail {
-            (verdict, reason) = against(
-                (verdict, reason), judgeReads(evidence, over: over, isFull),
-                hasControl: state.percentHundredths < 10_000)
-        }
-        return withSide(
-            GateFinding(
-                name: "read_error_rate", verdict: verdict, reason: reason, threshold: limit, overLegacy: over,
-                side: side,
-                value: tally.share, samples: tally.trials), state, evidence.newReads.trials)
-    }
-
-    /// New against legacy in the same minutes.
-    private func judgeReads(_ evidence: GateEvidence, over: Double, _ isFull: Bool) -> (GateVerdict, String) {
-        let (new, legacy) = (evidence.newReads, evidence.legacyReads)
-        guard legacy.trials >= minSamples, let control = legacy.share else {
-            return (
-                isFull ? .insufficient : .warmingUp,
-                "legacy has \(legacy.trials) of \(minSamples) reads to compare with"
-            )
-        }
-        let words =
-            "\(percentWords(new.share)) of \(new.trials) reads of new, \(percentWords(control)) of \(legacy.trials) of legacy, "
-            + "limit \(percentWords(over)) over legacy"
-        // Legacy's own share is known only so well: new has to be above the highest that it may be.
-        let limit = test.upperBound(events: legacy.events, trials: legacy.trials) + over
-        if test.isAbove(limit: min(1, limit), events: new.events, trials: new.trials) { return (.fail, words) }
-        if !isFull { return (.warmingUp, windowWords + "; so far " + words) }
-        return (new.share ?? 0) > control + over ? (.insufficient, words + ": may still be chance") : (.pass, words)
-    }
-
     // MARK: Writes
 
     private func writes(_ evidence: GateEvidence, _ state: RolloutState, _ isFull: Bool) -> GateFinding {
         let (limit, over) = (gates.writeP95Seconds, gates.writeP95OverLegacy)
         let side = watched(evidence.newWrites.count)
+        let hasUsers = state.percentHundredths > 0
         let times = side == .new ? evidence.newWrites : evidence.legacyWrites
         let p95 = times.quantile(0.95)
         let seen = "p95 \(durationWords(p95)) of \(times.count) writes of \(side.name)"
@@ -127,10 +88,10 @@ package struct GateJudge: Sendable {
                 (verdict, reason), judgeWrites(evidence, over: over, isFull),
                 hasControl: state.percentHundredths < 10_000)
         }
-        return withSide(
-            GateFinding(
-                name: "write_p95", verdict: verdict, reason: reason, threshold: limit, overLegacy: over, side: side,
-                value: p95, samples: times.count), state, evidence.newWrites.count)
+        let finding = GateFinding(
+            name: "write_p95", verdict: verdict, reason: reason, threshold: limit, overLegacy: over, side: side,
+            value: p95, samples: times.count)
+        return hasUsers ? speakingOfNew(finding, newSoFar(evidence.newWrites), isFull) : finding
     }
 
     /// A p95 is above a limit when more than one in twenty waits is: a share again.
@@ -166,23 +127,9 @@ package struct GateJudge: Sendable {
         return verdict
     }
 
-    // MARK: Which backend
-
-    /// New once it has enough samples, else legacy (contract §10).
-    private func watched(_ samplesOfNew: UInt64) -> Side { samplesOfNew >= minSamples ? .new : .legacy }
-
-    /// What legacy shows says nothing about new: where new serves users, a gate does not pass by legacy's figure.
-    private func withSide(_ finding: GateFinding, _ state: RolloutState, _ samplesOfNew: UInt64) -> GateFinding {
-        guard finding.side == .legacy, state.percentHundredths > 0, finding.verdict == .pass else { return finding }
-        var finding = finding
-        finding.verdict = .insufficient
-        finding.reason = "new has \(samplesOfNew) of the \(minSamples) samples that it takes"
-        return finding
-    }
-
     /// Both limits hold: the worse of the two verdicts counts.
     /// - Parameter hasControl: false at 100 percent: nobody is left on legacy to compare with.
-    private func against(
+    func against(
         _ own: (GateVerdict, String), _ compared: (GateVerdict, String), hasControl: Bool
     ) -> (GateVerdict, String) {
         if compared.0 == .fail { return compared }

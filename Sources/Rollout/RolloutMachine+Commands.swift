@@ -31,8 +31,7 @@ extension RolloutMachine {
         let obstacles = target == plan.stages.count - 1 && target > current ? obstacles : []
         if !(failing.isEmpty && obstacles.isEmpty) && !force {
             return .refused(
-                reasons: failing.map { "gate \($0.name) fails" + ($0.reason.isEmpty ? "" : ": \($0.reason)") }
-                    + obstacles)
+                reasons: failing.map(\.failureWords) + obstacles)
         }
         let next = placed(state, stage: target, percent: nil, condition: nil, now: now)
         let warnings = promotionWarnings(state, from: current, to: target, gates: gates, now: now)

@@ -49,8 +49,11 @@ extension RolloutMachine {
             let why = gate.reason.isEmpty ? "" : ": \(gate.reason)"
             return switch gate.verdict {
             case .pass: nil
-            case .fail: "gate \(gate.name) fails; promoted by force\(why)"
-            case .insufficient: "gate \(gate.name) has too few samples to judge\(why)"
+            case .fail: gate.failureWords + "; promoted by force"
+            case .insufficient:
+                gate.isAboveLimit
+                    ? "gate \(gate.name) is above its limit, and cannot prove it yet\(why)"
+                    : "gate \(gate.name) cannot say yet\(why)"
             case .warmingUp: "gate \(gate.name) is still warming up\(why)"
             }
         }

@@ -61,13 +61,13 @@ package struct RolloutPilot: Sendable {
     // MARK: Breach
 
     private mutating func breach(_ state: RolloutState, _ gates: [GateFinding]) -> Action {
-        let failing = gates.filter { $0.verdict == .fail }
+        let failing = gates.filter { $0.verdict == .fail && $0.gateway == nil }
         alerted.formIntersection(failing.map(\.name))
         guard let plan, !failing.isEmpty else { return .none }
-        let reason = failing.map { "gate \($0.name) fails: \($0.reason)" }.joined(separator: "; ")
+        let reason = failing.map(\.failureWords).joined(separator: "; ")
         let acting = failing.filter { acts($0, state) }
         if !acting.isEmpty {
-            let reason = acting.map { "gate \($0.name) fails: \($0.reason)" }.joined(separator: "; ")
+            let reason = acting.map(\.failureWords).joined(separator: "; ")
             switch plan.onBreach {
             case .rollback: return .rollback(reason: reason)
             case .pause where state.condition == .running || state.condition == .complete: return .pause(reason: reason)
@@ -108,7 +108,7 @@ package struct RolloutPilot: Sendable {
             blocked.append("there has been no traffic in this stage")
         }
         blocked += gates.filter { $0.isApplicable && $0.verdict != .pass }.map { gate in
-            "gate \(gate.name) \(gate.verdict == .fail ? "fails" : "cannot say yet"): \(gate.reason)"
+            gate.verdict == .fail ? gate.failureWords : "gate \(gate.name) cannot say yet: \(gate.reason)"
         }
         return NextStep(
             stage: next.name, percentHundredths: next.percentHundredths, mode: plan.promote,

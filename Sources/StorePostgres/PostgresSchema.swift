@@ -23,6 +23,7 @@ package enum PostgresSchema {
     /// Each step takes the store from version `index` to `index + 1`. Steps are never edited once released.
     static let migrations: [String] = [
         tables + clusterTables + groupFunctions + rareFunctions + clusterFunctions, historyTable,
+        gatewayGates,
     ]
     /// The first version that has a history.
     static let historyVersion: Int64 = 2

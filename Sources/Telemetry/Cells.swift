@@ -51,6 +51,14 @@
     @inlinable package static var idempotentReplays: Int { 134 }
     /// Client connections accepted.
     @inlinable package static var clientConnectionsAccepted: Int { 135 }
+    /// Requests of users on new that went to legacy by design, because new lacks writes of theirs.
+    @inlinable package static var requestsWhileBehind: Int { 136 }
+    /// Reads among them that came while the breaker of new was open.
+    @inlinable package static var readsWhileBehindBroken: Int { 139 }
+    /// Shadow reads that new failed or did not answer.
+    @inlinable package static var shadowFailures: Int { 137 }
+    /// Shadow reads that new was not asked for while its breaker was open.
+    @inlinable package static var shadowKeptAway: Int { 138 }
 
     /// The first gauge; gauges end before `gaugesEnd`. A difference of two snapshots keeps the later gauge.
     @inlinable package static var gauges: Int { 192 }

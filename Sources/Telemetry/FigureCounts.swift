@@ -55,6 +55,48 @@ package struct FigureCounts: Sendable, Equatable {
     package var fallbacksByKind: [ClientKind: UInt64] = zeros()
     /// Shadow reads compared; part: with a lasting difference.
     package var mismatched = Proportion()
+    /// What says something about new beside the figures.
+    package var aside = Aside()
+
+    /// Counts that no figure holds and a gate wants to know.
+    package struct Aside: Sendable, Equatable {
+        /// Reads of users on new that new was not asked for while its breaker was open. Those of users who are behind are among
+        /// them: in an outage everybody who writes is behind soon, and nobody would be left to count.
+        package var readsKeptAway: UInt64 = 0
+        /// Requests of users on new that went to legacy by design, because new lacks writes of theirs.
+        package var requestsWhileBehind: UInt64 = 0
+        /// Shadow reads that new failed or did not answer.
+        package var shadowFailures: UInt64 = 0
+        /// Shadow reads that new was not asked for while its breaker was open; as in `readsKeptAway`.
+        package var shadowKeptAway: UInt64 = 0
+        /// Shadow reads that were not compared for want of room, and those of which either side's answer was none.
+        package var shadowDropped: UInt64 = 0
+        package var shadowErrors: UInt64 = 0
+
+        /// Nothing counted.
+        package init() {}
+
+        init(_ snapshot: MetricsSnapshot) {
+            readsKeptAway =
+                snapshot.fallbacks(.read, reason: .breakerOpen) &+ snapshot.counter(Cells.readsWhileBehindBroken)
+            requestsWhileBehind = snapshot.requestsWhileBehind
+            shadowFailures = snapshot.shadowFailures
+            shadowKeptAway = snapshot.shadowKeptAway
+            shadowDropped = snapshot.shadow(.dropped)
+            shadowErrors = snapshot.shadow(.error)
+        }
+
+        func subtracting(_ earlier: Aside) -> Aside {
+            var result = self
+            result.readsKeptAway = grown(readsKeptAway, earlier.readsKeptAway)
+            result.requestsWhileBehind = grown(requestsWhileBehind, earlier.requestsWhileBehind)
+            result.shadowFailures = grown(shadowFailures, earlier.shadowFailures)
+            result.shadowKeptAway = grown(shadowKeptAway, earlier.shadowKeptAway)
+            result.shadowDropped = grown(shadowDropped, earlier.shadowDropped)
+            result.shadowErrors = grown(shadowErrors, earlier.shadowErrors)
+            return result
+        }
+    }
 
     /// Nothing counted.
     package init() {}
@@ -81,6 +123,7 @@ package struct FigureCounts: Sendable, Equatable {
             }
         }
         mismatched = Proportion(snapshot.shadow(.mismatch), of: snapshot.compared)
+        aside = Aside(snapshot)
     }
 
     /// What was counted since `earlier`, an earlier reading of the same counters.
@@ -98,6 +141,7 @@ package struct FigureCounts: Sendable, Equatable {
         result.conflicted = conflicted.subtracting(earlier.conflicted)
         result.fallbacks = fallbacks.subtracting(earlier.fallbacks)
         result.mismatched = mismatched.subtracting(earlier.mismatched)
+        result.aside = aside.subtracting(earlier.aside)
         result.conflictsBySource.subtract(earlier.conflictsBySource)
         result.fallbacksByReason.subtract(earlier.fallbacksByReason)
         result.fallbacksByKind.subtract(earlier.fallbacksByKind)

@@ -65,6 +65,14 @@ extension LoopMetrics {
     @inlinable @inline(__always)
     package func requestOfNewUser() { add(Cells.requestsOfNewUsers) }
 
+    /// Such a request went to legacy by design, because new lacks writes of its user: no failure of new, and no sample of one.
+    @inlinable @inline(__always)
+    package func requestWhileBehind() { add(Cells.requestsWhileBehind) }
+
+    /// Such a request was a read, and the breaker of new is open: it would have been kept away from new all the same.
+    @inlinable @inline(__always)
+    package func readWhileBehindBroken() { add(Cells.readsWhileBehindBroken) }
+
     /// A read went to legacy although legs to it were still outstanding (draining took too long).
     @inlinable @inline(__always)
     package func staleRead() { add(Cells.staleReads) }
@@ -72,6 +80,14 @@ extension LoopMetrics {
     /// A shadow read is over, or was not made.
     @inlinable @inline(__always)
     package func shadow(_ result: ShadowResult) { add(Cells.shadow &+ result.index) }
+
+    /// New has failed a shadow read: connect, timeout, 5xx or an answer that broke off. `shadow` is told beside it.
+    @inlinable @inline(__always)
+    package func shadowFailure() { add(Cells.shadowFailures) }
+
+    /// New was not asked for a shadow read while its breaker is open. `shadow` is told beside it.
+    @inlinable @inline(__always)
+    package func shadowKeptAway() { add(Cells.shadowKeptAway) }
 
     /// A write was answered with the stored answer of an earlier one (`Idempotent-Replayed: true`).
     @inlinable @inline(__always)

@@ -83,6 +83,13 @@ extension MetricsSnapshot {
     /// Requests of users on new.
     package var requestsOfNewUsers: UInt64 { counter(Cells.requestsOfNewUsers) }
 
+    /// Those among them that went to legacy by design, because new lacks writes of their user.
+    package var requestsWhileBehind: UInt64 { counter(Cells.requestsWhileBehind) }
+
+    /// Shadow reads that new failed or did not answer, and those that it was not asked for while its breaker was open.
+    package var shadowFailures: UInt64 { counter(Cells.shadowFailures) }
+    package var shadowKeptAway: UInt64 { counter(Cells.shadowKeptAway) }
+
     /// Shadow reads by result.
     package func shadow(_ result: ShadowResult) -> UInt64 { counter(Cells.shadow + result.index) }
 

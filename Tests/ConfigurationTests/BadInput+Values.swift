@@ -6,7 +6,7 @@ let badValues: [BadInput] = [
     ),
     BadInput(
         "timeouts: {head: 10}",
-        "cutover.yaml:1: timeouts.head: a duration without its unit \"10\"; accepted: a whole number with ms, s, m, h or d, such as 250ms, 10s, 2h, 90d; did you mean 10s?"
+        "cutover.yaml:1: timeouts.head: a duration without its unit \"10\"; accepted: 10ms or 10s, or with m, h or d"
     ),
     BadInput(
         "timeouts: {head: 0s}",
@@ -105,7 +105,7 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: fallback.on[1]: unknown word \"5XX\"; accepted: connect, timeout, 5xx, 404; did you mean 5xx?"),
     BadInput(
         "fallback: {breaker: {errors: 0.5}}",
-        "cutover.yaml:1: fallback.breaker.errors: a share without % \"0.5\"; accepted: 0% to 100% with at most four decimals, such as 0.5%; did you mean 0.5%?"
+        "cutover.yaml:1: fallback.breaker.errors: a share without % \"0.5\"; accepted: 0% to 100% with at most four decimals, such as 0.5%; did you mean 50%?"
     ),
     BadInput(
         "fallback: {breaker: {errors: 0%}}",

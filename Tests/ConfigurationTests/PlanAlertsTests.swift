@@ -55,8 +55,7 @@ import Testing
         ),
         (
             "webhook: \"https://a/b\", lag: 30",
-            "etc/plans/p.yaml:4: alerts.lag: a duration without its unit \"30\"; accepted: a whole number with ms, s, m, "
-                + "h or d, such as 250ms, 10s, 2h, 90d; did you mean 30s?"
+            "etc/plans/p.yaml:4: alerts.lag: a duration without its unit \"30\"; accepted: 30ms or 30s, or with m, h or d"
         ),
         (
             "hook: \"https://a/s3cret\"",

@@ -74,7 +74,7 @@ import Testing
                 "etc/plans/p.yaml:5: gates.errors: unknown key \"errors\"; accepted: read_error_rate, write_p95, "
                     + "conflict_rate, fallback_rate, mismatch_rate, journal_lag",
                 "etc/plans/p.yaml:5: gates.read_error_rate: a share without % \"0.005\"; accepted: 0% to 100% with at "
-                    + "most four decimals, such as 0.5%; did you mean 0.005%?",
+                    + "most four decimals, such as 0.5%; did you mean 0.5%?",
                 "etc/plans/p.yaml:5: gates.write_p95: out of range \"0s\"; accepted: 1ms to 3650d",
                 "etc/plans/p.yaml:6: window: out of range \"10ms\"; accepted: 1s to 3650d",
                 "etc/plans/p.yaml:7: min_samples: out of range \"0\"; accepted: a whole number from 1 to 1000000000",
@@ -92,7 +92,14 @@ import Testing
     @Test(arguments: [
         ("", "etc/plans/p.yaml:1: stages: missing; accepted: a list of stages"),
         ("name: p\nstages: []", "etc/plans/p.yaml:2: stages: a plan needs at least one stage"),
-        ("name: p\nstages: {a: 1}", "etc/plans/p.yaml:2: stages: a mapping where a list is expected; accepted: stages"),
+        (
+            "name: p\nstages: {a: 1}",
+            "etc/plans/p.yaml:2: stages: a mapping where a list is expected; accepted: a list of stages"
+        ),
+        (
+            "name: p\nstages:",
+            "etc/plans/p.yaml:2: stages: no value where a list is expected; accepted: a list of stages"
+        ),
         ("\na: [", "etc/plans/p.yaml:2: did not find expected node content (while parsing a flow node)"),
     ])
     func aPlanWithoutStagesIsRefused(_ plan: String, _ message: String) {
@@ -154,6 +161,10 @@ import Testing
         ("gates: {read_error_rate: {over_legacy: 1.5}}", "gates.read_error_rate.over_legacy: a share without %"),
         ("gates: {write_p95: {over_legacy: 0.9}}", "gates.write_p95.over_legacy: out of range \"0.9\""),
         ("gates: {write_p95: {over_legacy: 50%}}", "gates.write_p95.over_legacy: not a factor \"50%\""),
+        (
+            "gates: {read_error_rate: {}}",
+            "gates.read_error_rate: an empty mapping, which is no limit; accepted: max, over_legacy"
+        ),
         ("gates: {write_p95: {max: fast}}", "gates.write_p95.max: not a duration \"fast\""),
         ("gates: {conflict_rate: {max: 1%}}", "gates.conflict_rate: a mapping where a single value is expected"),
         ("gates: {write_p95: [300ms]}", "gates.write_p95: a list where a single value is expected"),

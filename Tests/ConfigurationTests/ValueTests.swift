@@ -20,11 +20,27 @@ import Testing
     }
 
     @Test(arguments: [
-        ("10", "10s"), ("10sec", "10s"), ("3 minutes", "3m"), ("1H", "1h"), ("5 s", "5s"), ("10msec", "10ms"),
+        ("10sec", "10s"), ("3 minutes", "3m"), ("1H", "1h"), ("5 s", "5s"), ("10msec", "10ms"),
     ])
     func durationsAlmostRightGetASuggestion(_ text: String, _ suggestion: String) {
         let problem = #expect(throws: ValueProblem.self) { try Value.duration(text) }
         #expect(problem?.suggestion == suggestion)
+    }
+
+    /// 300 is ms as a limit of a wait and s as a window: either guess would turn a gate off, or make it useless.
+    @Test func aDurationWithoutItsUnitIsNotGuessedAt() {
+        let problem = #expect(throws: ValueProblem.self) { try Value.duration("300") }
+        #expect(problem?.suggestion == nil && problem?.problem == "a duration without its unit")
+        #expect(problem?.accepted == "300ms or 300s, or with m, h or d")
+    }
+
+    @Test(arguments: [
+        ("0.005", "0.5%"), ("0.999", "99.9%"), ("0.5", "50%"), ("0.000001", "0.0001%"), ("0.05", "5%"), ("5", "5%"),
+        ("1.5", "1.5%"), ("0", "0%"),
+    ])
+    func aBareShareGetsThePercentageOfTheSameMeaning(_ text: String, _ suggestion: String) {
+        let problem = #expect(throws: ValueProblem.self) { try Value.share(text) }
+        #expect(problem?.suggestion == suggestion && problem?.problem == "a share without %")
     }
 
     @Test(arguments: [("1024", 1024), ("0", 0), ("7B", 7), ("64KiB", 65_536), ("8MiB", 8 << 20), ("1GiB", 1 << 30)])

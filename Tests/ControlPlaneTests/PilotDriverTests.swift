@@ -101,6 +101,52 @@ struct PilotDriverTests {
         cockpit.house.close()
     }
 
+    /// The one gate of this plan sees what the metrics do not count as reads of new.
+    @Test func aNewThatIsNotAskedAnyMoreIsJudgedAllTheSame() async throws {
+        let cockpit = try await Cockpit()
+        await cockpit.house.done(.promote(to: "half", force: true))
+        await cockpit.pilot.tick()
+        cockpit.reads(of: .legacy, ok: 100)
+        cockpit.reads(of: .new, failed: 10)
+        for _ in 0..<90 { cockpit.dataPlane.metrics[0].fallback(.read, reason: .breakerOpen) }
+        await cockpit.pilot.tick()
+        let state = await cockpit.state
+        #expect(state.condition == .rolledBack)
+        #expect(
+            state.conditionReason == "gate read_error_rate fails: 100 % of 100 reads of new, of them 90 kept away by "
+                + "its open breaker, limit 1 %")
+        cockpit.house.close()
+    }
+
+    @Test func usersWhoAreBehindDoNotThinOutTheFallbacks() async throws {
+        let cockpit = try await Cockpit {
+            $0.gates = Gates()
+            $0.gates.fallbackRate = 0.01
+        }
+        await cockpit.house.done(.promote(to: "half", force: true))
+        await cockpit.pilot.tick()
+        let metrics = cockpit.dataPlane.metrics[0]
+        for number in 0..<1_000 {
+            metrics.requestOfNewUser()
+            if number < 960 { metrics.requestWhileBehind() } else { metrics.fallback(.read, reason: .connect) }
+        }
+        let gate = try #require(await cockpit.pilot.gates().first)
+        #expect(gate.name == "fallback_rate" && gate.verdict == .fail && gate.value == 1 && gate.samples == 40)
+        cockpit.house.close()
+    }
+
+    @Test func aShadowStageIsJudgedByWhatNewAnswersToShadowReads() async throws {
+        let cockpit = try await Cockpit()
+        await cockpit.house.done(.promote(to: "shadow", force: true))
+        await cockpit.pilot.tick()
+        cockpit.reads(of: .legacy, ok: 100)
+        for _ in 0..<30 { cockpit.dataPlane.metrics[0].shadowFailure() }
+        for _ in 0..<70 { cockpit.dataPlane.metrics[0].shadow(.match) }
+        let gate = try #require(await cockpit.pilot.gates().first)
+        #expect(gate.verdict == .fail && gate.reason == "30 % of 100 shadow reads of new, limit 1 %")
+        cockpit.house.close()
+    }
+
     @Test func theHoldGoesOnWhereTheHistorySaysItWas() async throws {
         let cockpit = try await Cockpit(loadSeconds: 1_234)
         await cockpit.pilot.tick()

@@ -52,7 +52,7 @@ def test_status_has_its_shape(planned):
         assert {"value", "threshold"} <= figure.keys()
     for name in ("read_error_rate", "write_p95_seconds"):
         assert {"legacy", "new"} <= status["metrics"][name]["by_backend"].keys()
-    assert status["shadow"] == {"compared": 0, "matched": 0, "mismatched": 0, "transient": 0, "dropped": 0}
+    assert status["shadow"] == {"compared": 0, "matched": 0, "mismatched": 0, "transient": 0, "dropped": 0, "errors": 0}
     assert status["journal"]["pending"] == status["journal"]["oldest_pending_seconds"] == {"legacy": 0, "new": 0}
     assert status["journal"]["parked"] == 0
     assert status["backends"]["legacy"]["healthy"] is True and status["backends"]["new"]["healthy"] is True

@@ -124,7 +124,31 @@ private func at(_ stage: String) throws -> RolloutState {
         .promote(to: nil, force: false), to: try at("dual-write"), atMilliseconds: 0, gates: gates)
     #expect(
         warnings(outcome) == [
-            "gate read_error_rate has too few samples to judge", "gate write_p95 is still warming up",
+            "gate read_error_rate cannot say yet", "gate write_p95 is still warming up",
+        ])
+}
+
+@Test func aGateThatIsAboveItsLimitAndCannotProveItIsNotSaidToHaveTooFewSamples() throws {
+    let gate = GateFinding(
+        name: "mismatch_rate", verdict: .insufficient, reason: "0.253 % of 2370 shadow reads, limit 0.1 %",
+        threshold: 0.001, value: 0.00253, samples: 2370)
+    let outcome = machine.apply(
+        .promote(to: nil, force: false), to: try at("dual-write"), atMilliseconds: 0, gates: [gate])
+    #expect(
+        warnings(outcome) == [
+            "gate mismatch_rate is above its limit, and cannot prove it yet: 0.253 % of 2370 shadow reads, limit 0.1 %"
+        ])
+}
+
+@Test func aGateThatFailsAtAnotherGatewayHoldsAPromotionUnlessForced() throws {
+    let gates = [GateFinding(name: "read_error_rate", verdict: .fail, gateway: "b:9900")]
+    let state = try at("dual-write")
+    #expect(
+        machine.apply(.promote(to: nil, force: false), to: state, atMilliseconds: 0, gates: gates)
+            == .refused(reasons: ["gateway b:9900 says: gate read_error_rate fails"]))
+    #expect(
+        warnings(machine.apply(.promote(to: nil, force: true), to: state, atMilliseconds: 0, gates: gates)) == [
+            "gateway b:9900 says: gate read_error_rate fails; promoted by force"
         ])
 }
 

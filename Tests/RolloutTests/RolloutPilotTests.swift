@@ -72,6 +72,18 @@ import Testing
         #expect(flight.actions.count == 4)
     }
 
+    /// What another gateway says holds the step here; what is done about it is that gateway's.
+    @Test func aGateThatFailsAtAnotherGatewayHoldsTheStepAndIsNoBreachHere() {
+        var flight = Flight(plan(), stage: "canary")
+        flight.gates.append(GateFinding(name: "read_error_rate", verdict: .fail, side: .new, gateway: "b:9900"))
+        flight.tick(seconds: 9_000)
+        #expect(flight.actions == [] && flight.state.stageName == "canary")
+        #expect(flight.next?.blockedBy == ["gateway b:9900 says: gate read_error_rate fails"])
+        flight.gates.removeLast()
+        flight.tick(seconds: 1)
+        #expect(flight.state.stageName == "early")
+    }
+
     @Test(arguments: [GateVerdict.insufficient, .warmingUp, .fail]) func nothingButAPassPromotes(verdict: GateVerdict) {
         var flight = Flight(plan(.alert), stage: "canary")
         flight.gates.append(GateFinding(name: "conflict_rate", verdict: verdict, reason: "why"))

@@ -45,7 +45,7 @@ import Testing
         #expect(failures.all == [])
     }
 
-    @Test func oneFromBeforeTheHistoryIsTakenOverAndGetsIt() throws {
+    @Test(arguments: 1..<PostgresSchema.version) func everyEarlierOneIsTakenOver(earlier: Int64) throws {
         let database = try server.makeDatabase()
         let connection = try server.connection(to: database)
         try connection.script(
@@ -53,9 +53,11 @@ import Testing
             CREATE SCHEMA cutover;
             CREATE TABLE cutover_schema (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
                 version bigint NOT NULL, lane_seed_low bigint NOT NULL, lane_seed_high bigint NOT NULL);
-            INSERT INTO cutover_schema (version, lane_seed_low, lane_seed_high) VALUES (1, 11, 12);
+            INSERT INTO cutover_schema (version, lane_seed_low, lane_seed_high) VALUES (\(earlier), 11, 12);
             """)
-        try connection.script(PostgresSchema.migrations[0], timeoutMilliseconds: 60_000)
+        for step in PostgresSchema.migrations.prefix(Int(earlier)) {
+            try connection.script(step, timeoutMilliseconds: 60_000)
+        }
         try connection.script(
             """
             INSERT INTO event (at, actor, action, before, after, reason) VALUES (1, 'a', 'start', '', '', '');
@@ -64,7 +66,7 @@ import Testing
         // What holds something is refused before it is brought up to date, by its own version.
         #expect(kind { () throws(JournalError) in try PostgresImport(connection.address).inspect() } == .inUse)
         let version = PostgresStatement("v", "SELECT version, lane_seed_low FROM cutover_schema")
-        #expect(try connection.query(version).integer(0, 0) == 1)
+        #expect(try connection.query(version).integer(0, 0) == earlier)
         let membership = Membership()
         membership.join(as: 1)
         for _ in 0..<2 {
@@ -75,6 +77,8 @@ import Testing
             #expect(try store.said(submission()).first?.hasPrefix("accepted") == true)
             try store.appendHistory([HistoryRow(.minute, atMilliseconds: 60_000, instance: "a")], now: 60_000)
             #expect(try store.history(.minute, from: 0, before: nil, limit: 9).count == 1)
+            let said = PostgresStatement("said", "SELECT count(*) FROM gateway WHERE label = '' AND failing = ''")
+            #expect(try connection.query(said).integer(0, 0) == 1, "a gateway from before says nothing of its gates")
         }
     }
 

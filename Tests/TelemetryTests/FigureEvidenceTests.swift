@@ -30,6 +30,25 @@ private func evidence(before: (LoopMetrics) -> Void = { _ in }, _ events: (LoopM
     #expect(counts.mismatched == Proportion(1, of: 2))
 }
 
+@Test func whatIsTakenAsideOfTheFiguresIsCountedWithinTheWindowToo() {
+    func events(_ block: LoopMetrics) {
+        block.fallback(.read, reason: .breakerOpen)
+        block.fallback(.write, reason: .breakerOpen)
+        block.fallback(.read, reason: .timeout)
+        for _ in 0..<2 { block.requestWhileBehind() }
+        block.readWhileBehindBroken()
+        for _ in 0..<3 { block.shadowFailure() }
+        for _ in 0..<4 { block.shadowKeptAway() }
+        for _ in 0..<5 { block.shadow(.dropped) }
+        for _ in 0..<6 { block.shadow(.error) }
+    }
+    let aside = evidence(before: events, events).counts.aside
+    #expect(aside.readsKeptAway == 2, "writes are judged by their wait")
+    #expect(aside.requestsWhileBehind == 2)
+    #expect(aside.shadowFailures == 3 && aside.shadowKeptAway == 4)
+    #expect(aside.shadowDropped == 5 && aside.shadowErrors == 6)
+}
+
 /// A fallback is counted when legacy answers, its request when the answer is out: a window may begin in between.
 @Test func aPartIsNeverMoreThanItsWhole() {
     let counts = evidence {

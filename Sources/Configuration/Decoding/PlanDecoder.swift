@@ -11,7 +11,7 @@ struct PlanDecoder {
         var plan = Plan(name: "", stages: [])
         top.set(&plan.name, "name", Value.text)
         top.requireKey("stages", accepted: "a list of stages")
-        plan.stages = (top.list("stages", of: "stages") ?? []).map { stage($0.node, path: $0.path) }
+        plan.stages = (top.list("stages", of: "a list of stages") ?? []).map { stage($0.node, path: $0.path) }
         if let gates = top.section("gates", Schema.gates) { plan.gates = self.gates(gates) }
         top.set(&plan.windowSeconds, "window", Value.seconds(from: 1))
         top.setPlain(&plan.minSamples, "min_samples", Value.integer(1...1_000_000_000))
@@ -59,8 +59,14 @@ struct PlanDecoder {
     private func limits<T>(
         _ section: Section, _ key: String, max: Reader<T>, overLegacy: Reader<Double>
     ) -> (max: T?, overLegacy: Double?) {
-        guard let node = section.node(key), case .mapping(let entries) = node.content, !entries.isEmpty else {
+        guard let node = section.node(key), case .mapping(let entries) = node.content else {
             return (section.value(key, max), nil)
+        }
+        guard !entries.isEmpty else {
+            diagnostics.error(
+                section.path(key), line: node.line, "an empty mapping, which is no limit",
+                accepted: Schema.limits(key).keys.joined(separator: ", "))
+            return (nil, nil)
         }
         guard let limits = section.section(key, Schema.limits(key)) else { return (nil, nil) }
         return (limits.value("max", max), limits.value("over_legacy", overLegacy))

@@ -45,15 +45,23 @@ extension Value {
     /// A share with its `%`, `0.5%`, as a ratio from 0 to 1.
     static func share(_ text: String) throws(ValueProblem) -> Double {
         let accepted = "0% to 100% with at most four decimals, such as 0.5%"
-        guard let (scaled, rest) = leadingNumber(text[...], decimals: 4), rest.isEmpty || rest == "%" else {
-            throw ValueProblem("not a share", accepted: accepted)
+        if let (millionths, rest) = leadingNumber(text[...], decimals: 6), rest.isEmpty {
+            throw ValueProblem("a share without %", accepted: accepted, suggestion: percentage(meant: text, millionths))
         }
-        // Without its sign a share may be meant as a ratio: 0.5 is half or half a percent.
-        guard rest == "%" else {
-            throw ValueProblem("a share without %", accepted: accepted, suggestion: text + "%")
+        guard let (scaled, rest) = leadingNumber(text[...], decimals: 4), rest == "%" else {
+            throw ValueProblem("not a share", accepted: accepted)
         }
         guard scaled <= 1_000_000 else { throw ValueProblem("out of range", accepted: accepted) }
         return Double(scaled) / 1_000_000
+    }
+
+    /// What a number without its sign is as a percentage: below 1 it is a ratio, so `0.005` is `0.5%`.
+    private static func percentage(meant text: String, _ millionths: Int64) -> String {
+        guard millionths > 0, millionths < 1_000_000 else { return text + "%" }
+        let (whole, rest) = millionths.quotientAndRemainder(dividingBy: 10_000)
+        var decimals = String(String(10_000 + rest).dropFirst())
+        while decimals.hasSuffix("0") { decimals.removeLast() }
+        return decimals.isEmpty ? "\(whole)%" : "\(whole).\(decimals)%"
     }
 
     /// How many times something may be, `1.5`.

@@ -8,7 +8,7 @@ extension Value {
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
     private static let durationSlips: [String: String] = [
-        "": "s", "msec": "ms", "millis": "ms", "milliseconds": "ms", "sec": "s", "secs": "s", "second": "s",
+        "msec": "ms", "millis": "ms", "milliseconds": "ms", "sec": "s", "secs": "s", "second": "s",
         "seconds": "s", "min": "m", "mins": "m", "minute": "m", "minutes": "m", "hr": "h", "hrs": "h", "hour": "h",
         "hours": "h", "day": "d", "days": "d",
     ]
@@ -27,11 +27,14 @@ extension Value {
             throw ValueProblem("not a duration", accepted: accepted)
         }
         guard let unit = durationUnits.first(where: { $0.name == rest }) else {
+            // Which unit was meant cannot be guessed: 300 as a limit of a wait is ms, as a window it is s.
+            if rest.isEmpty {
+                throw ValueProblem(
+                    "a duration without its unit", accepted: "\(number)ms or \(number)s, or with m, h or d")
+            }
             let word = rest.trimmed.lowercased()
             let known = durationSlips[word] ?? durationUnits.first { $0.name == word }?.name
-            throw ValueProblem(
-                rest.isEmpty ? "a duration without its unit" : "not a duration", accepted: accepted,
-                suggestion: known.map { "\(number)\($0)" })
+            throw ValueProblem("not a duration", accepted: accepted, suggestion: known.map { "\(number)\($0)" })
         }
         let (milliseconds, overflow) = number.multipliedReportingOverflow(by: unit.milliseconds)
         guard !overflow, milliseconds <= maximumDurationMilliseconds else {

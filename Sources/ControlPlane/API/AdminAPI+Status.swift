@@ -100,6 +100,7 @@ extension AdminAPI {
             ("mismatched", .number(String(totals.shadow(.mismatch)))),
             ("transient", .number(String(totals.shadow(.transient)))),
             ("dropped", .number(String(totals.shadow(.dropped)))),
+            ("errors", .number(String(totals.shadowFailures))),
         ])
     }
 

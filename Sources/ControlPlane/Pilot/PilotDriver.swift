@@ -1,6 +1,7 @@
 import CLinux
 import Configuration
 import Gateway
+import Journal
 import JournalThreads
 import Rollout
 import Telemetry
@@ -15,6 +16,8 @@ actor PilotDriver {
     private let dataPlane: DataPlane
     private let journal: ThreadedJournal
     private let wayBack: WayBack
+    /// What operators call this gateway.
+    private let name: String
     /// Seconds under load since an instant (milliseconds since 1970), as the stored history knows it.
     private let loadSeconds: @Sendable (Int64) async -> Int64
     /// Told of what the gates say, once a second and before anything is done about it.
@@ -33,7 +36,7 @@ actor PilotDriver {
     ///   - onAlert: any thread; must not block.
     init(
         controller: RolloutController, board: FigureBoard, dataPlane: DataPlane, journal: ThreadedJournal,
-        wayBack: WayBack = .real,
+        wayBack: WayBack = .real, name: String = "",
         loadSeconds: @escaping @Sendable (Int64) async -> Int64 = { _ in 0 },
         onJudged: @escaping @Sendable ([GateFinding]) -> Void = { _ in },
         onAlert: @escaping @Sendable (String) -> Void = { _ in }
@@ -43,6 +46,7 @@ actor PilotDriver {
         self.dataPlane = dataPlane
         self.journal = journal
         self.wayBack = wayBack
+        self.name = name
         self.loadSeconds = loadSeconds
         self.onJudged = onJudged
         self.onAlert = onAlert
@@ -56,8 +60,10 @@ actor PilotDriver {
         await follow(state, plan: settings.plan)
         guard var pilot else { return }
         let (findings, counters) = judge(state, plan: settings.plan)
-        let gates = findings.filter(\.isGate)
-        onJudged(gates)
+        let own = findings.filter(\.isGate)
+        onJudged(own)
+        tellOthers(own)
+        let gates = own + failingElsewhere
         let action = pilot.tick(state, gates: gates, hasTraffic: noticeTraffic(counters), now: now)
         self.pilot = pilot
         switch action {
@@ -74,7 +80,7 @@ actor PilotDriver {
         let (state, settings) = await controller.picture
         await follow(state, plan: settings.plan)
         let gates = judge(state, plan: settings.plan).findings
-        return (gates, pilot?.nextStep(state, gates: gates.filter(\.isGate)))
+        return (gates, pilot?.nextStep(state, gates: gates.filter(\.isGate) + failingElsewhere))
     }
 
     /// The rollout may have changed: a stage that has begun is measured from now on.
@@ -83,8 +89,22 @@ actor PilotDriver {
         await follow(state, plan: settings.plan)
     }
 
-    /// What speaks for or against a promotion now: the plan's gates.
-    func gates() async -> [GateFinding] { await reading().gates.filter(\.isGate) }
+    /// What speaks for or against a promotion now: the plan's gates, and those that fail at other gateways of the store.
+    func gates() async -> [GateFinding] { await reading().gates.filter(\.isGate) + failingElsewhere }
+
+    // MARK: The other gateways
+
+    /// Gates that fail at others of the store that live: the rollout is theirs too.
+    private var failingElsewhere: [GateFinding] {
+        (controller.cluster?.state.failing ?? []).flatMap { other in
+            other.gates.map { GateFinding(name: $0, verdict: .fail, gateway: other.gateway) }
+        }
+    }
+
+    private func tellOthers(_ gates: [GateFinding]) {
+        let failing = gates.filter { $0.verdict == .fail }.map(\.name)
+        controller.cluster?.tell(FailingGates(gateway: name, gates: failing))
+    }
 
     // MARK: Following the stages
 
@@ -162,8 +182,15 @@ extension GateEvidence {
         legacyWrites = times(counts.clientWriteDurations.legacy)
         newWrites = times(counts.clientWriteDurations.new)
         conflicts = tally(counts.conflicted)
-        fallbacks = tally(counts.fallbacks)
+        let aside = counts.aside
+        keptAwayReads = aside.readsKeptAway
+        shadowReads = Tally(aside.shadowFailures, of: aside.shadowFailures &+ counts.mismatched.whole)
+        keptAwayShadowReads = aside.shadowKeptAway
+        let whole = counts.fallbacks.whole
+        fallbacks = Tally(counts.fallbacks.part, of: whole - min(whole, aside.requestsWhileBehind))
         mismatches = tally(counts.mismatched)
+        droppedShadowReads = aside.shadowDropped
+        failedShadowReads = aside.shadowErrors
         legacyLagSeconds = lag.legacy
         newLagSeconds = lag.new
         coveredSeconds = evidence.coveredSeconds

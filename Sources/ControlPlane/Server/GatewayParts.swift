@@ -62,7 +62,7 @@ struct GatewayParts: Sendable {
         })
         alerts = AlertDesk(instance: gatewayName(settings))
         pilot = PilotDriver(
-            controller: controller, board: board, dataPlane: dataPlane, journal: journal,
+            controller: controller, board: board, dataPlane: dataPlane, journal: journal, name: gatewayName(settings),
             loadSeconds: { [history] in await history.loadSeconds(since: $0) },
             onJudged: { [alerts] gates in
                 alerts.judged(gates.map { AlertGate(name: $0.name, verdict: $0.verdict, reason: $0.reason) })

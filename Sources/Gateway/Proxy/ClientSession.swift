@@ -226,6 +226,8 @@ final class ClientSession {
             if request.isShadowed, worker.coordinator.mayHaveOutstanding, worker.coordinator.hasOutstanding(user) {
                 request.isShadowed = false
                 metrics.shadow(.skipped)
+                // In an outage everybody who writes has legs outstanding to new soon: nobody would be left to tell of it.
+                if request.decision.side == .legacy, worker.new.breaker.isOpen { metrics.shadowKeptAway() }
             }
         } else if request.kind == .read, user == nil, snapshot.rollout.shadowHundredths >= 10_000 {
             request.isShadowed = true
@@ -264,8 +266,12 @@ final class ClientSession {
         metrics.requestOfNewUser()
         // Meant for new, and answered by legacy because new fails too often: else an outage of new would count least when it is
         // whole, and the gates would see nothing of it.
-        if case .breakerOpen = request.decision.reason {
-            metrics.fallback(request.kind == .read ? .read : .write, reason: .breakerOpen)
+        switch request.decision.reason {
+        case .breakerOpen: metrics.fallback(request.kind == .read ? .read : .write, reason: .breakerOpen)
+        case .behind:
+            metrics.requestWhileBehind()
+            if request.kind == .read, worker.new.breaker.isOpen { metrics.readWhileBehindBroken() }
+        default: break
         }
     }
 

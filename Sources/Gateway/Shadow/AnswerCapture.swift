@@ -6,6 +6,8 @@ final class AnswerCapture {
 
     private(set) var state = State.waiting
     private(set) var status = 0
+    /// The backend did not answer, or with an error of its own.
+    var isFailure: Bool { state == .failed || state == .complete && status >= 500 }
     /// Head and body, one behind the other.
     let bytes: Buffer
     private var headCount = 0

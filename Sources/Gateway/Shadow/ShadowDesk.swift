@@ -48,6 +48,7 @@ final class ShadowDesk: @unchecked Sendable {
         // A dead backend is not asked for every read of every user, but now and then one has to find out whether it lives.
         guard session.worker.pool(side.other).breaker.admits(now: loop.now) else {
             metrics.shadow(.dropped)
+            if side.other == .new { metrics.shadowKeptAway() }
             return nil
         }
         let read = free.popLast() ?? ShadowRead(pool: loop.blocks)
@@ -88,12 +89,18 @@ final class ShadowDesk: @unchecked Sendable {
         switch verdict(of: read) {
         case .equal: close(read, .match)
         case .incomparable: close(read, .skipped)
-        case .failed: close(read, .error)
+        case .failed: closeFailed(read)
         case .tooLarge:
             metrics.limitHit(.shadowBody)
             close(read, .dropped)
         case .different: recheck(read)
         }
+    }
+
+    /// Either side's answer is none; where it is new's that was asked for beside the client's own, that is told of new.
+    private func closeFailed(_ read: ShadowRead) {
+        if read.primarySide == .legacy, read.other.isFailure { metrics.shadowFailure() }
+        close(read, .error)
     }
 
     private func close(_ read: ShadowRead, _ result: ShadowResult) {
@@ -128,7 +135,7 @@ final class ShadowDesk: @unchecked Sendable {
         switch verdict(of: read) {
         case .equal: close(read, .transient)
         case .incomparable: close(read, .skipped)
-        case .failed: close(read, .error)
+        case .failed: closeFailed(read)
         case .tooLarge: close(read, .dropped)
         case .different:
             // A write that came in between makes the two looks incomparable.

@@ -38,6 +38,7 @@ struct ClusterAgenda {
         case report
         case lookUp
         case acknowledge
+        case tellFailing
         case openRound
         case openArrival
         case check
@@ -65,6 +66,10 @@ struct ClusterAgenda {
     /// The version of the shared state that this gateway knows, and the one that the store knows it to know.
     var acknowledged: Int64 = 0
     var storedAcknowledged: Int64 = 0
+    /// The gates that fail at this gateway, and those that its row names; and what the row calls it.
+    var failing: [String] = []
+    var storedFailing: [String] = []
+    var label = ""
     var announcements = ClusterAnnouncements()
     var questions: [Question] = []
     var watch = ClusterWatch()
@@ -113,6 +118,7 @@ struct ClusterAgenda {
     private func urgent(_ now: UInt64) -> Job? {
         if seen != announcement || !askers.isEmpty { return .lookUp }
         if acknowledged != storedAcknowledged { return .acknowledge }
+        if failing != storedFailing { return .tellFailing }
         if announcements.wantsRound { return .openRound }
         if isChecking, now >= checkAt { return .check }
         return nil

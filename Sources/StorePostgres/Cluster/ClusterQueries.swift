@@ -23,7 +23,8 @@ enum ClusterQueries {
         SELECT g.id, (extract(epoch FROM g.expires_at) * 1000000)::bigint, g.expires_at < clock_timestamp(),
             g.ended_at IS NOT NULL,
             (SELECT value FROM counter WHERE name = 'version'),
-            (SELECT value FROM counter WHERE name = 'announcement')
+            (SELECT value FROM counter WHERE name = 'announcement'),
+            g.label, g.failing
         FROM gateway g WHERE g.id = $1 OR g.ended_at IS NULL
             OR EXISTS (SELECT 1 FROM change c WHERE c.owner = g.id AND \(PostgresSchema.outstanding))
         ORDER BY g.id
@@ -101,6 +102,14 @@ enum ClusterQueries {
         WITH seen AS (UPDATE gateway SET seen_announcement = $2, seen_version = $3
             WHERE id = $1 AND ended_at IS NULL RETURNING id)
         SELECT pg_notify('\(PostgresSchema.Channel.seen.rawValue)', '') FROM seen
+        """)
+
+    /// What fails at this gateway. The others look at once: a promotion may be due.
+    static let setFailing = PostgresStatement(
+        "cluster_failing",
+        """
+        WITH told AS (UPDATE gateway SET label = $2, failing = $3 WHERE id = $1 AND ended_at IS NULL RETURNING id)
+        SELECT pg_notify('\(PostgresSchema.Channel.state.rawValue)', '') FROM told
         """)
 
     /// What every other gateway that lives has seen of announcements, and every one of versions; NULL: there is none.

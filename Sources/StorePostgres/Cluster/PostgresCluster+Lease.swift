@@ -17,6 +17,9 @@ struct LeaseTurn {
 private struct Glanced {
     var lease: ClusterObservations.Lease
     var hasEnded: Bool
+    var failing: FailingGates
+
+    var isLiving: Bool { !hasEnded && !lease.isExpired }
 }
 
 extension PostgresCluster {
@@ -44,6 +47,8 @@ extension PostgresCluster {
                 guard case .arrive = shared.lease.joined(id, sentAt: sentAt) else { return false }
                 shared.isAlone = false
                 shared.agenda.begin(.takeOver(takesExpired: endsNamesakes), storedAcknowledged: acknowledged)
+                // A new row names nothing.
+                shared.agenda.storedFailing = []
                 monitor.wakeAll()
                 return true
             }
@@ -137,7 +142,9 @@ extension PostgresCluster {
                 lease: .init(
                     id: rows.integer(row, 0), expiresMicroseconds: rows.integer(row, 1), isExpired: rows.boolean(row, 2)
                 ),
-                hasEnded: rows.boolean(row, 3))
+                hasEnded: rows.boolean(row, 3),
+                failing: FailingGates(
+                    gateway: rows.text(row, 6), gates: rows.text(row, 7).split(separator: " ").map(String.init)))
         }
         let isMine = isRenewed ?? gateways.contains { $0.lease.id == id && !$0.hasEnded }
         let others = gateways.filter { $0.lease.id != id }
@@ -150,8 +157,9 @@ extension PostgresCluster {
         monitor.locked {
             shared.figures.isConnected = true
             shared.figures.lastContactMilliseconds = wallMilliseconds()
-            let living = others.count { !$0.hasEnded && !$0.lease.isExpired } + (isMine ? 1 : 0)
+            let living = others.count(where: \.isLiving) + (isMine ? 1 : 0)
             shared.figures.members = living
+            shared.figures.failing = others.filter { $0.isLiving && !$0.failing.gates.isEmpty }.map(\.failing)
             // A row that has expired may be renewed yet, but arrives anew then.
             shared.isAlone = isMine && living == 1
             if let counters { shared.agenda.announcement = counters.announcement }

@@ -65,6 +65,7 @@ extension PostgresCluster {
         case .report: try report(id)
         case .lookUp: try lookUp(id)
         case .acknowledge: try storeAcknowledged(id)
+        case .tellFailing: try storeFailing(id)
         case .openRound: try openRound(id)
         case .openArrival: try openArrival(id)
         case .check: try check(id)
@@ -147,6 +148,14 @@ extension PostgresCluster {
         // Not before the first look: the row would name an announcement that was not looked after.
         try setSeen(id, seen ?? 0, acknowledged)
         if seen == nil { settle(id) { $0.seen = nil } }
+    }
+
+    private func storeFailing(_ id: Int64) throws(JournalError) {
+        let (label, failing) = monitor.locked { (shared.agenda.label, shared.agenda.failing) }
+        _ = try workConnection.query(
+            ClusterQueries.setFailing,
+            PostgresParameters().int64(id).text(label).text(failing.joined(separator: " ")))
+        settle(id) { $0.storedFailing = failing }
     }
 
     private func openRound(_ id: Int64) throws(JournalError) {

@@ -122,6 +122,15 @@ package final class PostgresCluster: JournalCluster, @unchecked Sendable {
         }
     }
 
+    package func tell(_ failing: FailingGates) {
+        monitor.locked {
+            guard shared.agenda.failing != failing.gates || shared.agenda.label != failing.gateway else { return }
+            shared.agenda.failing = failing.gates
+            shared.agenda.label = failing.gateway
+            monitor.wakeAll()
+        }
+    }
+
     package func isAcknowledged(_ version: Int64, timeoutMilliseconds: Int64) async -> Bool {
         let deadline = monotonicNanoseconds() + UInt64(max(0, timeoutMilliseconds)) * 1_000_000
         return await withCheckedContinuation { continuation in

@@ -8,7 +8,7 @@ extension PostgresLocks {
 extension PostgresSchema {
     /// Channels of NOTIFY. A lost one costs time, never truth: all they tell is polled as well.
     enum Channel: String, CaseIterable {
-        /// The rollout or a pin was changed (`state_changed`).
+        /// The rollout or a pin was changed (`state_changed`), or what fails at a gateway.
         case state = "cutover_state"
         /// Somebody announces: look up what is outstanding.
         case announcement = "cutover_announcement"
@@ -17,6 +17,12 @@ extension PostgresSchema {
         /// Somebody has left; its changes are to be taken.
         case left = "cutover_left"
     }
+
+    /// What a gateway says of itself to the others: its name for people, and the gates that fail there, with blanks between.
+    static let gatewayGates = """
+        ALTER TABLE gateway ADD COLUMN label text NOT NULL DEFAULT '', ADD COLUMN failing text NOT NULL DEFAULT '';
+
+        """
 
     // One gateway has one heir, which takes its changes page by page, so that their delivery begins at once however many there
     // are. What is not taken yet is another's change to the heir, and comes before its own in their lanes as any other does.

@@ -115,6 +115,7 @@ enum RolloutSchemas {
                 Shape.answer([
                     ("compared", Shape.count), ("matched", Shape.count), ("mismatched", Shape.count),
                     ("transient", Shape.count), ("dropped", Shape.count),
+                    ("errors", Shape.described(Shape.count, "shadow reads that new failed or did not answer")),
                 ])
             ),
             ("journal", journal), ("store", store), ("alerts", alerts),

@@ -1,6 +1,6 @@
 // The buttons that move the rollout, rollback apart: promote shows first what it will do; pause and resume act at once.
 
-const PAGE_REASON = "by the operators' page";
+const PAGE_REASON = "from the operators' page";
 
 function actionButton(name) {
     return document.querySelector(`[data-action="${name}"]`);
@@ -13,7 +13,8 @@ function renderActions() {
     const refusal = changeRefusal();
     const stale = feed.isStale;
     const isViewer = session.role === "viewer";
-    actionButton("promote").disabled = isViewer || stale || rollout.state === "complete" || !rollout.plan;
+    // In the last stage there is nothing to go on to; without a plan there never is.
+    actionButton("promote").disabled = isViewer || stale || rollout.state === "complete" || !view.status.next;
     actionButton("pause").disabled = isViewer || stale || !["running", "complete"].includes(rollout.state);
     actionButton("resume").disabled = isViewer || stale || rollout.state !== "paused";
     actionButton("rollback").disabled = isViewer;

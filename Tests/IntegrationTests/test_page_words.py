@@ -153,6 +153,14 @@ def test_a_pause_is_told_with_its_own_time(played, open_page):
     assert tab.text("#state-since").strip() == "since 2023-11-15 03:13"
 
 
+def test_a_resume_says_what_the_gateway_warns_of(played, open_page):
+    in_state(played.status, "paused")
+    played.status["gates"][0].update(verdict="insufficient")
+    tab = open_page()
+    tab.action("resume").click()
+    tab.wait_for("#change-says", r"^Resumed\. Gate read_error_rate: insufficient\.$")
+
+
 def test_shadow_reads_that_new_failed_are_counted(played, open_page):
     assert "failed on new" not in open_page().text("#shadow")
     played.status["shadow"]["errors"] = 2100

@@ -32,7 +32,9 @@ async function pauseOrResume(action) {
     const says = byId("change-says");
     try {
         const answer = await change("POST", `rollout/${action}`, { reason: PAGE_REASON });
-        say(says, `${action === "pause" ? "Paused" : "Resumed"}.`);
+        // What comes next, as that a gate which still fails will pause it again, is in the warnings.
+        const warnings = (answer.warnings || []).map((text) => ` ${sentence(text)}.`);
+        say(says, `${action === "pause" ? "Paused" : "Resumed"}.${warnings.join("")}`);
         takeAfter(answer);
     } catch (error) {
         say(says, `Not done: ${explain(error).join(" ")}`);

@@ -1,11 +1,13 @@
 import ControlPlane
+import Glibc
 
 /// Runs one `cutover` command and returns the exit status of the process.
 ///
 /// - Parameter arguments: what was written after the program's name.
 /// - Returns: 0 done, 1 refused or failed, 2 usage (contract §2).
 public func runCutover(arguments: [String]) -> Int32 {
-    runCutover(arguments: arguments, surroundings: .ofProcess())
+    holdStandardDescriptors()
+    return runCutover(arguments: arguments, surroundings: .ofProcess())
 }
 
 /// The same in given surroundings, so that tests see what a user would.
@@ -33,8 +35,12 @@ func runCutover(arguments: [String], surroundings: Surroundings) -> Int32 {
         status = ExitStatus.refused
     }
     // A full disk or a closed pipe behind standard output is a failure, not a success with missing text.
-    if console.outputFailed, status == ExitStatus.done { return ExitStatus.refused }
-    return status
+    guard console.outputFailed else { return status }
+    // Whoever closed the pipe has seen enough.
+    if console.outputError != EPIPE {
+        console.printError("cutover: cannot write to standard output: \(systemMessage(console.outputError))")
+    }
+    return status == ExitStatus.done ? ExitStatus.refused : status
 }
 
 extension Invocation {

@@ -21,7 +21,9 @@ struct Surroundings: Sendable {
         let environment = processEnvironment()
         return Surroundings(
             environment: environment,
-            console: .ofProcess(noColour: !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"),
+            console: .ofProcess(
+                noColour: !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb",
+                columns: environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }),
             exchange: { request throws(HTTPFailure) in
                 var request = request
                 request.userAgent = "cutover/\(productVersion)"

@@ -6,13 +6,20 @@ func percentWords(_ share: Double?) -> String {
     return decimalWords(share * 100) + " %"
 }
 
-/// `38 ms`, `1.2 s`, `5 min`, `2 h`.
+/// `38 ms`, `1.2 s`, `5 min`, `1 min 38 s`, `2 h`.
 func durationWords(_ seconds: Double?) -> String {
     guard let seconds else { return "unknown" }
     if seconds < 1 { return decimalWords(seconds * 1000) + " ms" }
-    if seconds < 60 { return decimalWords(seconds) + " s" }
-    if seconds < 3600 { return decimalWords(seconds / 60) + " min" }
-    return decimalWords(seconds / 3600) + " h"
+    if seconds < 10 { return decimalWords(seconds) + " s" }
+    guard seconds < 9e15 else { return decimalWords(seconds / 3600) + " h" }
+    let whole = Int64(seconds.rounded())
+    if whole < 60 { return "\(whole) s" }
+    return whole < 3600 ? twoUnits(whole, 60, "min", "s") : twoUnits(whole / 60, 60, "h", "min")
+}
+
+private func twoUnits(_ amount: Int64, _ size: Int64, _ large: String, _ small: String) -> String {
+    let rest = amount % size == 0 ? "" : " \(amount % size) \(small)"
+    return "\(amount / size) \(large)\(rest)"
 }
 
 func factorWords(_ factor: Double) -> String { decimalWords(factor) }

@@ -48,8 +48,8 @@ struct CheckTests {
         let played = PlayedSurroundings()
         #expect(played.run("check", file.path) == 1)
         #expect(
-            played.output.hasSuffix(
-                "\n\(file.path) is a plan: check it with --plan \(file.path),"
+            played.output.hasPrefix(
+                "\(file.path) is a plan: check it with --plan \(file.path),"
                     + " beside --config FILE or --legacy URL --new URL\n"))
         let asPlan = PlayedSurroundings()
         let backends = ["--legacy", "http://127.0.0.1:1", "--new", "http://127.0.0.1:2"]

@@ -127,6 +127,7 @@ struct ControlCommandTests {
         (["promote"], "stage full is the last one of the plan", "the last one of the plan\n"),
         (["promote", "--dry-run"], "gate write_p95 fails", "goes back (dry run: nothing was changed)\n"),
         (["resume"], "the rollout is rolled back: promote it to start again", "`cutover promote` does"),
+        (["resume"], "the rollout is rolled back: set a percent to start again", "`cutover set-percent N` does"),
         (["journal", "replay", "7"], "change 7 has no parked leg", "`cutover journal --parked` lists"),
         (["resume-legacy"], "legacy lacks 5,000 changes", "`cutover reverse-sync` brings it there"),
     ])

@@ -1,5 +1,6 @@
 import ControlPlane
 import FoundationEssentials
+import Glibc
 import Testing
 @testable import CutoverCLI
 
@@ -104,8 +105,19 @@ struct HelpTests {
         #expect(json.output == "{\"name\":\"cutover\",\"version\":\"\(productVersion)\"}\n")
     }
 
-    @Test func whatCannotBeWrittenIsAFailure() {
-        #expect(PlayedSurroundings(outputWorks: false).run("version") == 1)
+    @Test func whatCannotBeWrittenIsAFailureAndSaidOnce() {
+        let full = PlayedSurroundings(outputError: ENOSPC)
+        #expect(full.run("version") == 1)
+        #expect(full.errors == "cutover: cannot write to standard output: No space left on device\n")
+        let many = PlayedSurroundings(isTerminal: true, outputError: EBADF, pauses: 3, answers: [answer("{}")])
+        #expect(many.run("status", "--watch") == 1)
+        #expect(many.errors == "cutover: cannot write to standard output: Bad file descriptor\n")
+    }
+
+    @Test func whoeverClosedThePipeHasSeenEnough() {
+        let closed = PlayedSurroundings(outputError: EPIPE)
+        #expect(closed.run("version") == 1)
+        #expect(closed.errors == "")
     }
 
     @Test func theDocumentHoldsEveryCommandsExample() throws {

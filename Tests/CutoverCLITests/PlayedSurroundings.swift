@@ -17,12 +17,14 @@ final class PlayedSurroundings: Sendable {
     let files: [String: String]
     let isTerminal: Bool
     let hasColour: Bool
-    let outputWorks: Bool
+    /// What the system says of every attempt to write to standard output; 0 is nothing.
+    let outputError: Int32
     let rows: Int?
+    let columns: Int?
 
     init(
         environment: [String: String] = [:], files: [String: String] = [:], isTerminal: Bool = false,
-        hasColour: Bool = false, rows: Int? = nil, outputWorks: Bool = true, pauses: Int = 0,
+        hasColour: Bool = false, rows: Int? = nil, columns: Int? = nil, outputError: Int32 = 0, pauses: Int = 0,
         answers: [Result<HTTPAnswer, HTTPFailure>] = []
     ) {
         self.environment = environment
@@ -30,7 +32,8 @@ final class PlayedSurroundings: Sendable {
         self.isTerminal = isTerminal
         self.hasColour = hasColour
         self.rows = rows
-        self.outputWorks = outputWorks
+        self.columns = columns
+        self.outputError = outputError
         record.withLock {
             $0.pausesLeft = pauses
             $0.answers = answers
@@ -48,14 +51,14 @@ final class PlayedSurroundings: Sendable {
 
     func run(arguments: [String]) -> Int32 {
         let console = Console(
-            hasColour: hasColour, isTerminal: isTerminal, rows: { [rows] in rows },
+            hasColour: hasColour, isTerminal: isTerminal, rows: { [rows] in rows }, columns: { [columns] in columns },
             output: { [self] bytes in
                 record.withLock { $0.output += String(decoding: bytes, as: UTF8.self) }
-                return outputWorks
+                return outputError
             },
             errors: { [self] bytes in
                 record.withLock { $0.errors += String(decoding: bytes, as: UTF8.self) }
-                return true
+                return 0
             })
         let surroundings = Surroundings(
             environment: environment, console: console,

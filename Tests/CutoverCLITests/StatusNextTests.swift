@@ -56,8 +56,7 @@ struct StatusNextTests {
                 percent  █░░░░░░░░░░░░░░░░░░░ 1 % of users on new
                 writes   to both backends
                 shadow   100 % of users: 12,345 compared, 5 mismatched, 2 transient
-                next     early (10 %), by itself; held 22 min of 2 h, 10 min without traffic not
-                         counted
+                next     early (10 %), by `cutover promote`
                          waits: the rollout is rolled back: promote it to start again
                          waits: gate read_error_rate fails: 3.1 % of 412 reads of new failed,
                          limit 0.5 %
@@ -93,9 +92,11 @@ struct StatusNextTests {
         #expect(frame.count == 23)
         for essential in [
             "rolled back", "stage    canary", "why ", "1 % of users", "next ", "read error rate", "fallback",
+            "backend  health  writes pending", "legacy   up", "new      down                 3",
         ] {
             #expect(frame.contains { $0.contains(essential) }, "\(essential)")
         }
+        #expect(!frame.contains { $0.isEmpty || $0 == "\u{1B}[K" }, "white space goes first")
         #expect(frame.last?.contains("lines more: cutover status") == true)
     }
 
@@ -114,6 +115,47 @@ struct StatusNextTests {
         #expect(
             next(#""mode":"manual","hold_seconds":60,"held_seconds":5,"idle_seconds":30,"ready":false"#)
                 == "next     early (10 %), by `cutover promote`; held 5 s of 1 min")
+    }
+
+    @Test func whoMakesTheNextStepIsSaidOfTheStateAsItIs() {
+        func line(_ state: String) -> String {
+            let text = output(
+                """
+                {"rollout":{"state":"\(state)","percent":10},"next":{"stage":"half","percent":50,"mode":"automatic",
+                 "hold_seconds":60,"held_seconds":5,"ready":false,"blocked_by":["the rollout is \(state)",
+                 "gate write_p95 cannot say yet: 0 of 40"]}}
+                """)
+            return text.split(separator: "\n").filter { $0.hasPrefix("next ") || $0.contains("waits: gate") }
+                .joined(separator: "|")
+        }
+        let gate = "|         waits: gate write_p95 cannot say yet: 0 of 40"
+        #expect(line("running") == "next     half (50 %), by itself; held 5 s of 1 min" + gate)
+        #expect(line("paused") == "next     half (50 %), not by itself while paused; held 5 s of 1 min" + gate)
+        // Nothing waits for that gate: somebody has to begin anew.
+        #expect(line("rolled_back") == "next     half (50 %), by `cutover promote`")
+    }
+
+    @Test func aPauseIsToldWithItsOwnTimeAndNotThatOfItsStage() {
+        let json = """
+            {"rollout":{"plan":"p","stage":"full","percent":100,"state":"paused","since":"2026-11-28T22:10:00Z",
+             "state_since":"2026-11-30T03:00:00Z","state_reason":"by admin@127.0.0.1: parked legs"}}
+            """
+        let text = output(json)
+        #expect(text.contains("stage    full of plan p, since 2026-11-28 22:10 UTC (40 h)\n"))
+        #expect(text.contains("why      at 03:00 UTC: by admin@127.0.0.1: parked legs\n"))
+        let silent = output(json.replacing(#""state_reason":"by admin@127.0.0.1: parked legs""#, with: #""x":1"#))
+        #expect(silent.contains("since    03:00 UTC\n"))
+    }
+
+    @Test func whatHoldsTheEndOfLegacyIsSaid() {
+        let text = output(#"{"rollout":{"state":"complete","keep_waits":["gate write_p95 fails: 412 ms"]}}"#)
+        #expect(text.contains("keep     has ended, legacy is still written: gate write_p95 fails: 412 ms\n"))
+    }
+
+    @Test func shadowReadsThatNewFailedAreCounted() {
+        let text = output(
+            #"{"rollout":{"shadow_percent":100},"shadow":{"compared":76,"mismatched":0,"errors":2100,"dropped":0}}"#)
+        #expect(text.contains("shadow   100 % of users: 76 compared, 0 mismatched, 2,100 failed on new\n"))
     }
 
     @Test func aGateThatFailsIsSaidAlsoWhereThereIsNoNextStep() {

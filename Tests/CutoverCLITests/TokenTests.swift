@@ -74,6 +74,7 @@ struct TokenTests {
     @Test func addressesAreUnderstoodWithAndWithoutScheme() {
         #expect(AdminAddress("host:1")?.url == "http://host:1")
         #expect(AdminAddress("HTTPS://host:1/")?.url == "https://host:1")
+        #expect(AdminAddress("http://host:1/api/v1/")?.url == "http://host:1")
         #expect(AdminAddress("127.0.0.1:1")?.isLoopback == true)
         #expect(AdminAddress("127.9.9.9")?.isLoopback == true)
         #expect(AdminAddress("10.0.0.1:1")?.isLoopback == false)

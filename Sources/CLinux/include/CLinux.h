@@ -141,6 +141,10 @@ static inline int clinux_terminal_rows(int fd) {
     struct winsize size;
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
+static inline int clinux_terminal_columns(int fd) {
+    struct winsize size;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 static inline int clinux_errno(void) { return errno; }
 static inline int clinux_own_usage(struct rusage *usage) { return getrusage(RUSAGE_SELF, usage); }
 static inline uint64_t clinux_descriptor_limit(void) {

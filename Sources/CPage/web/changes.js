@@ -1,6 +1,6 @@
 // The buttons that move the rollout, rollback apart: promote shows first what it will do; pause and resume act at once.
 
-const PAGE_REASON = "by the operators' page";
+const PAGE_REASON = "from the operators' page";
 
 function actionButton(name) {
     return document.querySelector(`[data-action="${name}"]`);
@@ -13,7 +13,8 @@ function renderActions() {
     const refusal = changeRefusal();
     const stale = feed.isStale;
     const isViewer = session.role === "viewer";
-    actionButton("promote").disabled = isViewer || stale || rollout.state === "complete" || !rollout.plan;
+    // In the last stage there is nothing to go on to; without a plan there never is.
+    actionButton("promote").disabled = isViewer || stale || rollout.state === "complete" || !view.status.next;
     actionButton("pause").disabled = isViewer || stale || !["running", "complete"].includes(rollout.state);
     actionButton("resume").disabled = isViewer || stale || rollout.state !== "paused";
     actionButton("rollback").disabled = isViewer;
@@ -31,7 +32,9 @@ async function pauseOrResume(action) {
     const says = byId("change-says");
     try {
         const answer = await change("POST", `rollout/${action}`, { reason: PAGE_REASON });
-        say(says, `${action === "pause" ? "Paused" : "Resumed"}.`);
+        // What comes next, as that a gate which still fails will pause it again, is in the warnings.
+        const warnings = (answer.warnings || []).map((text) => ` ${sentence(text)}.`);
+        say(says, `${action === "pause" ? "Paused" : "Resumed"}.${warnings.join("")}`);
         takeAfter(answer);
     } catch (error) {
         say(says, `Not done: ${explain(error).join(" ")}`);

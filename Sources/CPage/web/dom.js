@@ -5,11 +5,20 @@ const SVG = "http://www.w3.org/2000/svg";
 
 const byId = (id) => document.getElementById(id);
 
+/**
+ * A text with what nobody sees made visible, as the command line shows it: controls, and format characters such as
+ * those that turn the direction of writing. A reason or an id is somebody else's text.
+ */
+function visible(text) {
+    return String(text).replace(/[\p{Cf}\p{Zl}\p{Zp}\u0000-\u0008\u000b-\u001f\u007f-\u009f]/gu,
+        (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+}
+
 /** Puts attributes on an element: `text`, functions as listeners (`onclick`), null and false left out. */
 function put(node, attributes) {
     for (const [name, value] of Object.entries(attributes || {})) {
         if (value === null || value === undefined || value === false) continue;
-        if (name === "text") node.textContent = value;
+        if (name === "text") node.textContent = visible(value);
         else if (typeof value === "function") node.addEventListener(name.slice(2), value);
         else node.setAttribute(name, value === true ? "" : value);
     }
@@ -19,7 +28,8 @@ function put(node, attributes) {
 /** An HTML element with its children; strings among them become text. */
 function h(tag, attributes, ...children) {
     const node = put(document.createElement(tag), attributes);
-    node.append(...children.filter((child) => child !== null && child !== undefined));
+    const given = children.filter((child) => child !== null && child !== undefined);
+    node.append(...given.map((child) => (typeof child === "string" ? visible(child) : child)));
     return node;
 }
 
@@ -52,7 +62,8 @@ function sign(name) {
 
 /** Changes a text only where it differs, so that nothing is laid out or read aloud again for nothing. */
 function say(node, text) {
-    if (node.textContent !== text) node.textContent = text;
+    const shown = visible(text);
+    if (node.textContent !== shown) node.textContent = shown;
 }
 
 /** Changes an attribute only where it differs; null takes it away. */

@@ -41,6 +41,8 @@ const FIELD_WORDS = {
 };
 
 const BEGIN = ["stage", "percent", "state"];
+/** These differ after every change and tell nobody anything. */
+const SILENT = ["since", "state_since", "generation", "keep_waits"];
 
 /** What differs between two states, as `{name, before, after}`; what only tells when is left out. */
 function differences(before, after) {
@@ -54,7 +56,7 @@ function differences(before, after) {
             : [{ name: "value", before: valueText("", before), after: valueText("", after) }];
     }
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-    return names.filter((name) => !["since", "generation"].includes(name))
+    return names.filter((name) => !SILENT.includes(name))
         .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
         .map((name) => ({ name: FIELD_WORDS[name] || name.replaceAll("_", " "),
             before: valueText(name, before[name]), after: valueText(name, after[name]) }));
@@ -68,12 +70,13 @@ function changeNodes(item) {
 }
 
 function makeEvent(item) {
-    return h("tr", {},
-        h("td", {}, timeNode(item.at)),
-        h("td", { text: item.actor }),
-        h("th", { scope: "row", text: item.action }),
-        h("td", {}, ...changeNodes(item)),
-        h("td", { class: "why", text: item.reason || "–" }));
+    // The roles are those that they have anyway, unless they are stacked: then a browser would forget them.
+    return h("tr", { role: "row" },
+        h("td", { role: "cell" }, timeNode(item.at)),
+        h("td", { role: "cell", text: item.actor }),
+        h("th", { role: "rowheader", scope: "row", text: item.action }),
+        h("td", { role: "cell", class: "changes" }, ...changeNodes(item)),
+        h("td", { role: "cell", class: "why", text: item.reason || "–" }));
 }
 
 function renderEvents() {
@@ -85,7 +88,8 @@ function renderEvents() {
     if (!host.querySelector("table")) {
         const names = ["when", "who", "what", "before → after", "why"];
         host.replaceChildren(
-            scroller("Events", h("table", { class: "plain events" }, columns(names), h("tbody"))),
+            scroller("Events", h("table", { class: "plain events", role: "table" },
+                columns(names), h("tbody", { role: "rowgroup" }))),
             h("div", { class: "after" }));
     }
     sync(host.querySelector("tbody"), eventList.items, (item) => item.seq, makeEvent);

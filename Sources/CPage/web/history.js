@@ -13,7 +13,7 @@ const PAGES_MAX = 12;
 /** Finished 10 s rows that came over the stream: the newest end of a chart whose own rows are coarser. */
 const TAIL_MAX = 400;
 
-const past = { range: "15m", rows: [], tail: [], skew: 0, loadedAt: null, loading: null };
+const past = { range: "15m", rows: [], tail: [], skew: 0, loadedAt: null, loading: null, isFailed: false };
 
 function startOf(row) { return Date.parse(row.at); }
 function endOf(row) { return startOf(row) + row.seconds * 1000; }
@@ -41,10 +41,12 @@ async function loadHistory() {
         }
         if (past.loading !== token) return;
         past.rows = rows;
+        past.isFailed = false;
         past.loadedAt = performance.now();
         say(byId("history-says"), cursor ? "There are more rows than this page takes; the oldest are left out." : "");
     } catch (error) {
         if (past.loading !== token) return;
+        past.isFailed = error.status !== 404;
         past.loadedAt = performance.now();
         say(byId("history-says"), error.status === 404 ? "This gateway keeps no history."
             : `The history could not be read: ${error.message}.`);
@@ -83,7 +85,7 @@ const MOVES = ["stage", "percent", "state"];
 const SIDE_COUNTS = ["reads", "read_errors", "writes"];
 
 function emptyBin(at) {
-    const bin = { at, rows: 0, write_p95_seconds: { legacy: null, new: null } };
+    const bin = { at, rows: 0, percent: null, write_p95_seconds: { legacy: null, new: null } };
     for (const name of PLAIN_COUNTS) bin[name] = 0;
     for (const name of SIDE_COUNTS) bin[name] = { legacy: 0, new: 0 };
     return bin;
@@ -96,6 +98,7 @@ function addCountsOf(bin, row) {
 
 function addRow(bin, row) {
     bin.rows += 1;
+    bin.percent = largest(bin.percent, row.percent);
     addCountsOf(bin, row);
     for (const side of sides) {
         bin.write_p95_seconds[side] = largest(bin.write_p95_seconds[side], row.write_p95_seconds?.[side]);
@@ -143,6 +146,8 @@ function markText(row, last) {
     if (row.state !== last.state && row.state === "rolled_back") return "rolled back";
     if (row.state !== last.state && row.state === "paused") return "paused";
     if (row.stage === last.stage && row.percent === last.percent) return row.state;
+    // "shadow 0 %" would be read as a share of shadow reads.
+    if (row.percent === 0 && row.stage) return `stage ${row.stage}`;
     return `${row.stage ?? ""} ${percentText(row.percent)}`.trim();
 }
 
@@ -168,6 +173,8 @@ function startHistory() {
     setInterval(() => {
         if (document.hidden || past.loadedAt === null || feed.isStale) return;
         const range = RANGES[past.range];
+        // What could not be read is asked for again as soon as the gateway is heard.
+        if (past.isFailed) return loadHistory();
         const every = feed.link === "live" ? range.refresh : Math.min(range.refresh, 10);
         if (performance.now() - past.loadedAt > every * 1000) loadHistory();
         else renderCharts();

@@ -17,11 +17,14 @@ function failures(status) {
     return gatesThatSay(status, "fail").map((gate) => `gate ${gate.name} fails: ${gate.reason}`);
 }
 
+function isAboveLimit(gate) { return isSet(gate.threshold) && isSet(gate.value) && gate.value > gate.threshold; }
+
 /** The gates that have nothing to go by yet, all in one sentence: what each of them lacks stands at its figure. */
 function openGates(status) {
     const open = gatesThatSay(status, "insufficient", "warming_up");
     if (!open.length) return [];
-    const names = open.map((gate) => gate.name).join(", ");
+    const names = open.map((gate) => (isAboveLimit(gate) ? `${gate.name} (above its limit, not proven)` : gate.name))
+        .join(", ");
     return [`${open.length === 1 ? "one gate" : `${open.length} gates`} cannot say yet: ${names}`];
 }
 
@@ -47,7 +50,8 @@ function sickSentences(status) {
 
 /** What an operator should know besides, whatever the judgement. */
 function notes(status) {
-    const list = [];
+    const list = (status.rollout.keep_waits || []).map((reason) => (
+        `keep has ended, legacy is still written: ${reason}`));
     const journal = status.journal || {};
     if (journal.parked > 0) {
         list.push(`${many(journal.parked, "parked leg")} ${journal.parked === 1 ? "waits" : "wait"} for an operator`);
@@ -61,6 +65,29 @@ function notes(status) {
     }
     if (status.store?.stale) list.push("the shared store is away: what other gateways did may be missing here");
     return list;
+}
+
+/** When the state as it is now began. A stage may have begun days before its pause. */
+function stateSince(rollout) { return rollout.state_since ?? rollout.since; }
+
+/** Whether the gateway makes the next step itself, in the state as it is now. */
+function goesByItself(status) {
+    return status.next?.mode === "automatic" && ["running", "complete"].includes(status.rollout.state);
+}
+
+/** What comes if nobody does anything, and when; nothing where a person is waited for. */
+function coming(status, goal) {
+    if (!goesByItself(status)) return [];
+    const left = status.next.hold_seconds - status.next.held_seconds;
+    const when = left > 0 ? `after ${durationText(left)} more under load, if every gate passes then`
+        : "as soon as every gate passes";
+    return [`It goes on to ${goal} by itself ${when}.`];
+}
+
+/** How a rollout that is rolled back starts again. */
+function newAttempt(rollout) {
+    return rollout.plan ? "promote starts a new attempt, with fresh windows."
+        : "cutover set-percent N starts a new attempt.";
 }
 
 function reasonOf(status) {
@@ -85,35 +112,40 @@ function judge(status) {
     };
     switch (rollout.state) {
     case "rolled_back":
-        return found("bad", "back", "rolled back", `Rolled back at ${timeText(rollout.since)}${reasonOf(status)}`, [
-            "Nothing advances by itself any more; promote starts a new attempt, with fresh windows.", ...bad]);
+        return found("bad", "back", "rolled back", `Rolled back at ${timeText(stateSince(rollout))}${reasonOf(status)}`,
+            [`Nothing advances by itself any more; ${newAttempt(rollout)}`, ...bad]);
     case "complete":
         return bad.length
             ? found("bad", "bad", "complete, bad", `Complete, but look: ${bad[0]}`, bad)
             : found("good", "good", "complete", "Complete: everybody is on new", completePoints(rollout));
     default: break;
     }
-    if (bad.length) return found("bad", "bad", "bad", `Do not go on: ${bad[0]}`, [...bad, ...holds]);
+    if (bad.length) {
+        const advice = next || !rollout.plan ? "Do not go on" : "Roll back, or mend it";
+        return found("bad", "bad", "bad", `${advice}: ${bad[0]}`, [...bad, ...coming(status, goal), ...holds]);
+    }
     if (rollout.state === "paused") {
-        return found("paused", "paused", "paused", `Paused at ${timeText(rollout.since)}${reasonOf(status)}`, [
+        return found("paused", "paused", "paused", `Paused at ${timeText(stateSince(rollout))}${reasonOf(status)}`, [
             "Nothing advances by itself until somebody resumes. The gates still act.", ...holds, ...open]);
     }
     if (!next) return withoutNext(status, open, found);
     if (next.ready) return readyJudgement(status, goal, found);
     const early = whyTooEarly(status);
-    if (early) return found("unsure", "unsure", "early", `Too early to say: ${early}`, [...holds, ...open]);
+    if (early) return found("unsure", "unsure", "early", `Too early to say: ${early}`,
+        [...coming(status, goal), ...holds, ...open]);
     return found("unsure", "wait", "hold", `Not yet: ${holds[0] || "the gateway has not said what holds it"}`, [
-        ...holds, "Every gate passes so far."]);
+        ...coming(status, goal), ...holds, "Every gate passes so far."]);
 }
 
 function readyJudgement(status, goal, found) {
     const { rollout, next } = status;
     const points = [`Every gate passes; ${rollout.stage} was under load for ${durationText(next.held_seconds)}`
         + (next.hold_seconds > 0 ? ` of the ${durationText(next.hold_seconds)} it is held.` : ".")];
-    if (next.mode === "automatic") {
+    if (goesByItself(status)) {
         return found("good", "good", "going on", `Going on to ${goal} by itself`, points);
     }
-    if (next.waiting_seconds >= 60) points.push(`It has been ready for ${durationText(next.waiting_seconds)}.`);
+    const ready = next.waiting_seconds >= 60 ? `, and has been ready for ${durationText(next.waiting_seconds)}` : "";
+    points.push(`It waits for a person${ready}.`);
     return found("good", "good", "safe", `Safe to go on to ${goal}`, points);
 }
 
@@ -160,8 +192,9 @@ function renderJudgement() {
     const points = [...(found.last ? [found.last] : []), ...found.points].slice(0, 6).map(sentence);
     sync(byId("points"), points, (point) => point, (point) => h("li", { text: point }));
     const { rollout } = view.status;
-    document.title = `${found.tone === "stale" ? "stale: " : ""}${rollout.stage ?? ""} ${percentText(rollout.percent)}`
-        + ` · ${found.headline.slice(0, 60)} · Cutover`;
+    const where = `${rollout.stage ?? ""} ${percentText(rollout.percent)}`;
+    document.title = visible(
+        `${found.tone === "stale" ? "stale: " : ""}${where} · ${found.headline.slice(0, 60)} · Cutover`);
     if (judgementKey !== null && judgementKey !== found.key) announce(found.headline);
     judgementKey = found.key;
 }
@@ -174,5 +207,6 @@ function renderWhere() {
     say(field("state"), rollout.state);
     mark(field("state"), "data-state", rollout.state);
     say(byId("since"), ` since ${timeText(rollout.since)}`);
+    say(byId("state-since"), rollout.state_since ? ` since ${timeText(rollout.state_since)}` : "");
     say(byId("plan"), rollout.plan ?? "no plan");
 }

@@ -8,7 +8,36 @@ function rungStates(stages, rollout) {
     }));
 }
 
-const STEP_WORDS = { done: "passed", here: "we are here", next: "next", later: "later" };
+const STEP_WORDS = { here: "we are here", later: "later" };
+
+/**
+ * The stages that this attempt has been in, by the events since it began; `isWhole`: these are all of them. An attempt
+ * begins with a rollback, or with everything.
+ */
+function stagesOfAttempt() {
+    const seen = new Set();
+    for (const { before, after } of eventList.items) {
+        const began = before === null || (after?.state === "rolled_back" && before?.state !== "rolled_back");
+        for (const one of began ? [after] : [before, after]) if (one?.stage) seen.add(one.stage);
+        if (began) return { seen, isWhole: true };
+    }
+    return { seen, isWhole: eventList.items.length > 0 && eventList.next === null };
+}
+
+function stepWords(stage) {
+    if (stage.step === "next") return `next, ${nextBy()}`;
+    if (stage.step !== "done") return STEP_WORDS[stage.step];
+    const { seen, isWhole } = stagesOfAttempt();
+    if (seen.has(stage.name)) return "passed";
+    return isWhole ? "skipped" : "before";
+}
+
+/** Who makes the next step: what is asked first at night. */
+function nextBy() {
+    if (goesByItself(view.status)) return "by itself";
+    const { next, rollout } = view.status;
+    return next?.mode === "automatic" && rollout.state === "paused" ? "not while paused" : "by a person";
+}
 
 function makeRung(stage) {
     return h("li", { class: "rung" },
@@ -23,7 +52,7 @@ function makeRung(stage) {
 
 function holdText(stage) {
     if (!stage.hold_seconds) return "no hold";
-    return `held ${durationText(stage.hold_seconds)} under load`;
+    return `hold ${durationText(stage.hold_seconds)}`;
 }
 
 function updateRung(node, stage) {
@@ -31,12 +60,13 @@ function updateRung(node, stage) {
     const isHere = stage.step === "here";
     mark(node, "data-step", stage.step);
     mark(node, "aria-current", isHere ? "step" : null);
-    say(node.querySelector(".step"), STEP_WORDS[stage.step]);
+    say(node.querySelector(".step"), stepWords(stage));
     const differs = isHere && rollout.percent !== stage.percent;
     say(node.querySelector(".number"), percentText(differs ? rollout.percent : stage.percent));
     const details = [differs ? `set by hand; planned ${percentText(stage.percent)}` : holdText(stage)];
     if (stage.dual_write === false) details.push("legacy is not written");
-    if (stage.shadow_percent !== 100) details.push(`shadow ${percentText(stage.shadow_percent)}`);
+    if (stage.shadow_percent === 0) details.push("no shadow reads");
+    else if (stage.shadow_percent !== 100) details.push(`shadow reads of ${percentText(stage.shadow_percent)}`);
     const held = node.querySelector(".held");
     const counts = isHere && next?.hold_seconds > 0;
     held.hidden = !counts;
@@ -53,8 +83,11 @@ function updateRung(node, stage) {
 
 /** What the next step waits for, in a few sentences. */
 function nextHolds(next) {
-    if (next.ready) return [next.mode === "automatic" ? "Goes on by itself" : "Ready: waits for you"];
-    return [...holdsOf(view.status), ...openGates(view.status)].slice(0, 3).map(sentence);
+    const { status } = view;
+    if (next.ready) return [goesByItself(status) ? "Goes on by itself" : "Ready: waits for you"];
+    // After a rollback no gate is waited for: somebody has to begin anew.
+    const open = status.rollout.state === "rolled_back" ? [] : openGates(status);
+    return [...new Set([...sickSentences(status), ...holdsOf(status), ...open])].slice(0, 3).map(sentence);
 }
 
 function renderLadder() {

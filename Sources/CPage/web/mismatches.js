@@ -7,7 +7,8 @@ const mismatchList = { items: [], next: null, loaded: false };
 function renderShadow() {
     const shadow = view.status.shadow || {};
     const counts = [["compared", "compared"], ["matched", "the same"], ["mismatched", "differed"],
-        ["transient", "differed for a moment"], ["dropped", "not compared"]];
+        ["transient", "differed for a moment"], ["dropped", "not compared"],
+        ...("errors" in shadow ? [["errors", "failed on new"]] : [])];
     sync(byId("shadow"), counts, ([key]) => key,
         ([, label]) => h("div", {}, h("dt", { text: label }), h("dd")),
         (node, [key]) => say(node.querySelector("dd"), countText(shadow[key])));

@@ -74,6 +74,9 @@ function startUsers() {
     byId("user-form").addEventListener("submit", (event) => {
         event.preventDefault();
         const id = byId("user").value.trim();
-        if (id) lookUp(id);
+        if (id) return lookUp(id);
+        // A blank id is nobody's: the answer about another one must not stand under it.
+        shownUser = null;
+        byId("user-says").replaceChildren();
     });
 }

@@ -67,7 +67,7 @@ struct GatewayParts: Sendable {
             onJudged: { [alerts] gates in
                 alerts.judged(gates.map { AlertGate(name: $0.name, verdict: $0.verdict, reason: $0.reason) })
             },
-            onAlert: { logLine("nobody is moved by itself: \($0)") })
+            onAlert: { logLine("\($0); nobody is moved by itself") })
     }
 
     /// The controller takes up what the store holds of the rollout. Blocks.

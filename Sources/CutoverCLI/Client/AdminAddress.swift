@@ -28,6 +28,8 @@ struct AdminAddress: Sendable, Equatable {
             rest = rest[separator.upperBound...]
         }
         while rest.hasSuffix("/") { rest.removeLast() }
+        // The API's own root, copied from somewhere: the path below it is ours to add.
+        if rest.hasSuffix("/api/v1") { rest.removeLast("/api/v1".count) }
         let authority = rest.prefix { $0 != "/" }
         guard scheme == "http" || scheme == "https", !authority.isEmpty, !authority.hasPrefix(":") else { return nil }
         // A password in the address would end up in messages; the API knows tokens only.

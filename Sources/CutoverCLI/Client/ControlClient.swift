@@ -79,7 +79,9 @@ struct ControlClient: Sendable {
                 + "Start one with `cutover serve`, or say where it is with --admin"
         case .unknownHost: "the host of \(address.url) is not known; say where the gateway is with --admin"
         case .timedOut: "the gateway at \(address.url) did not answer within \(timeoutMilliseconds / 1000) s"
-        case .tls: "no trusted connection to \(address.url): \(failure.detail); name a private authority with --ca-file"
+        case .tls:
+            "no trusted connection to \(address.url): \(failure.detail); name a private authority with --ca-file, "
+                + "or write http:// where the admin listener speaks no TLS"
         case .badURL: "\(address.url) is no address: \(failure.detail)"
         case .tooLarge: "the gateway at \(address.url) answered too much: \(failure.detail); ask for less with --limit"
         case .broken: "the connection to \(address.url) broke: \(failure.detail)"

@@ -6,6 +6,8 @@ struct MetricReport: Decodable {
     /// How far new may be above legacy: points of a share, a factor of a duration.
     var overLegacy: Double?
     var verdict: String?
+    /// Whose figure the gate looks at.
+    var backend: String?
     /// The same figure for each backend alone.
     var byBackend: [String: MetricReport]?
     /// Reads that failed for clients after all: fallbacks have saved the others.
@@ -22,7 +24,7 @@ struct MetricReport: Decodable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case value, samples, threshold, verdict, client
+        case value, samples, threshold, verdict, client, backend
         case overLegacy = "over_legacy"
         case byBackend = "by_backend"
         case bySource = "by_source"
@@ -44,6 +46,7 @@ struct MetricReport: Decodable {
         threshold = try members.decodeIfPresent(Double.self, forKey: .threshold)
         overLegacy = try members.decodeIfPresent(Double.self, forKey: .overLegacy)
         verdict = try members.decodeIfPresent(String.self, forKey: .verdict)
+        backend = try members.decodeIfPresent(String.self, forKey: .backend)
         byBackend = try members.decodeIfPresent([String: MetricReport].self, forKey: .byBackend)
         client = try members.decodeIfPresent(Figure.self, forKey: .client)
         bySource = try members.decodeIfPresent([String: Int].self, forKey: .bySource)

@@ -11,6 +11,8 @@ struct StatusReport: Decodable {
         var mismatched: Int?
         var transient: Int?
         var dropped: Int?
+        /// Shadow reads that new failed or did not answer.
+        var errors: Int?
     }
     struct CatchUp: Decodable {
         var rate: Double?
@@ -76,10 +78,16 @@ struct RolloutReport: Decodable {
     var keepEndsAt: String?
     /// Why it is rolled back or paused.
     var stateReason: String?
+    /// Since when it is paused, rolled back or running; `since` is the stage's.
+    var stateSince: String?
+    /// What holds the end of the writing of legacy although it is due.
+    var keepWaits: [String]?
 
     private enum CodingKeys: String, CodingKey {
         case plan, stage, percent, state, since, generation
         case stateReason = "state_reason"
+        case stateSince = "state_since"
+        case keepWaits = "keep_waits"
         case legacyWrites = "legacy_writes"
         case legacyUnwrittenSince = "legacy_unwritten_since"
         case keepEndsAt = "keep_ends_at"

@@ -51,7 +51,7 @@ let checkCommand = Command(
             invocation.console.print(
                 invocation.wantsJSON
                     ? checkJSON(errors: errors, warnings: []).text
-                    : (errors.map(\.description) + planHint(errors, file: file)).joined(separator: "\n"))
+                    : (planHint(errors, file: file) + errors.map(\.description)).joined(separator: "\n"))
             return ExitStatus.refused
         }
     })
@@ -61,7 +61,7 @@ private func summary(_ settings: Settings, file: String?) -> String {
     return "\(file ?? "command line"): valid; \(plan), \(counted(settings.routes.count, "route"))"
 }
 
-/// One line more where the file is a plan: only a plan has stages.
+/// One line before all errors where the file is a plan: only a plan has stages, and then none of them is what is wrong.
 private func planHint(_ errors: [ConfigurationError], file: String?) -> [String] {
     guard let file, errors.contains(where: { $0.file == file && $0.keyPath == "stages" }) else { return [] }
     let name = printable(file)

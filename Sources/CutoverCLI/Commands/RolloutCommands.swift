@@ -33,8 +33,8 @@ private let promoteCommand = Command(
 private let pauseCommand = Command(
     "pause", "Hold the rollout where it is",
     details: """
-        Your own commands are taken as ever, and gates are shown as ever. In this version they do not act and nothing \
-        moves by itself, so a pause is a note to the others.
+        Nothing goes on by itself until `cutover resume` or `cutover promote`: no automatic promotion, and legacy is not \
+        given up when `keep` ends. Your own commands are taken as ever, and gates go on acting: what fails still rolls back.
         """,
     flags: [dryRunFlag] + ControlClient.changeFlags + ControlClient.flags,
     example: """

@@ -34,7 +34,8 @@ private let statusExample = """
     writes   to both backends
     shadow   100 % of users: 12,345 compared, 0 mismatched, 2 transient
     next     early (10 %), by `cutover promote`; held 1 h of 2 h
-             waits: gate write_p95 has seen 110 writes of new, 200 are needed
+             waits: gate write_p95 cannot say yet: new has 110 of the 200 samples
+             that it takes
 
     metric            value  legacy     new           gate  samples  verdict
     read error rate  0.02 %     0 %  0.02 %  0.5 %, +0.2 %    1,234  pass
@@ -50,31 +51,38 @@ private let statusExample = """
     new      up                   0       –
     """
 
-private func statusOutput(_ answer: APIAnswer, _ invocation: Invocation) throws -> String {
+/// - Parameter limit: lines that fit; nil is all of them.
+private func statusOutput(_ answer: APIAnswer, _ invocation: Invocation, limit: Int? = nil) throws -> String {
     if invocation.wantsJSON { return answer.text }
     let text = StatusText(
         report: try answer.decode(StatusReport.self), url: answer.source, now: invocation.surroundings.now(),
         console: invocation.console)
-    return text.lines.joined(separator: "\n")
+    return text.lines(limit: limit).joined(separator: "\n")
 }
 
 /// The first answer must come; later a gateway that is away is waited for, under its last known state.
 private func watchStatus(_ client: ControlClient, _ invocation: Invocation, intervalMilliseconds: UInt32) throws
     -> Int32
 {
-    var text = try statusOutput(client.get("status"), invocation)
-    var screen = Redraw(console: invocation.console)
-    screen.show(text)
-    while invocation.surroundings.pause(intervalMilliseconds), !invocation.console.outputFailed {
+    let console = invocation.console
+    var screen = Redraw(console: console)
+    /// Lines of a frame, with so many to spare; one stays for the cursor.
+    func room(besides spare: Int = 0) -> Int? { console.isTerminal ? console.rows().map { $0 - 1 - spare } : nil }
+    var answer = try client.get("status")
+    screen.show(try statusOutput(answer, invocation, limit: room()))
+    while invocation.surroundings.pause(intervalMilliseconds), !console.outputFailed {
         do {
-            text = try statusOutput(client.get("status"), invocation)
-            screen.show(text)
+            answer = try client.get("status")
+            screen.show(try statusOutput(answer, invocation, limit: room()))
         } catch let failure as CommandFailure {
             if invocation.wantsJSON {
-                invocation.console.printError(failure.message)
+                console.printError(failure.message)
             } else {
                 let clock = Instant(seconds: invocation.surroundings.now()).clock
-                screen.show(text + "\n\n" + invocation.console.coloured("\(clock) UTC: \(failure.message)", .red))
+                let message = wrapped(
+                    "\(clock) UTC: \(failure.message)", width: min(80, console.columns() ?? 80), lines: 4)
+                let state = try statusOutput(answer, invocation, limit: room(besides: 1 + message.count))
+                screen.show(([state, ""] + message.map { console.coloured($0, .red) }).joined(separator: "\n"))
             }
         }
     }

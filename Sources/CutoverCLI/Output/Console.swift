@@ -10,22 +10,30 @@ final class Console: Sendable {
     let isTerminal: Bool
     /// Lines of the terminal, as it is now; nil where standard output is none.
     let rows: @Sendable () -> Int?
-    private let output: @Sendable ([UInt8]) -> Bool
-    private let errors: @Sendable ([UInt8]) -> Bool
-    private let failed = Atomic<Bool>(false)
+    /// Characters of one of its lines, as it is now; nil where nobody knows.
+    let columns: @Sendable () -> Int?
+    private let output: @Sendable ([UInt8]) -> Int32
+    private let errors: @Sendable ([UInt8]) -> Int32
+    private let failure = Atomic<Int32>(0)
 
+    /// - Parameters:
+    ///   - output: writes to standard output; returns 0, or the error number of the system.
+    ///   - errors: the same for standard error.
     init(
         hasColour: Bool, isTerminal: Bool, rows: @escaping @Sendable () -> Int? = { nil },
-        output: @escaping @Sendable ([UInt8]) -> Bool, errors: @escaping @Sendable ([UInt8]) -> Bool
+        columns: @escaping @Sendable () -> Int? = { nil },
+        output: @escaping @Sendable ([UInt8]) -> Int32, errors: @escaping @Sendable ([UInt8]) -> Int32
     ) {
         self.rows = rows
+        self.columns = columns
         self.hasColour = hasColour
         self.isTerminal = isTerminal
         self.output = output
         self.errors = errors
     }
 
-    static func ofProcess(noColour: Bool) -> Console {
+    /// - Parameter columns: what the environment says of the terminal's width (`COLUMNS`); the terminal itself knows better.
+    static func ofProcess(noColour: Bool, columns: Int?) -> Console {
         let isTerminal = isatty(STDOUT_FILENO) == 1
         return Console(
             hasColour: isTerminal && !noColour, isTerminal: isTerminal,
@@ -33,18 +41,26 @@ final class Console: Sendable {
                 let rows = clinux_terminal_rows(STDOUT_FILENO)
                 return rows > 0 ? Int(rows) : nil
             },
+            columns: {
+                let width = clinux_terminal_columns(STDOUT_FILENO)
+                return width > 0 ? Int(width) : columns
+            },
             output: { writeAll(STDOUT_FILENO, $0) }, errors: { writeAll(STDERR_FILENO, $0) })
     }
 
     /// Whether something could not be written to standard output.
-    var outputFailed: Bool { failed.load(ordering: .relaxed) }
+    var outputFailed: Bool { outputError != 0 }
+
+    /// The first error number of the system that came of it; 0 while there was none.
+    var outputError: Int32 { failure.load(ordering: .relaxed) }
 
     /// Writes a text and a line end to standard output.
     func print(_ text: String) { write(text.hasSuffix("\n") ? text : text + "\n") }
 
     /// Writes a text as it is to standard output.
     func write(_ text: String) {
-        if !output(Array(text.utf8)) { failed.store(true, ordering: .relaxed) }
+        let number = output(Array(text.utf8))
+        if number != 0, !outputFailed { failure.store(number, ordering: .relaxed) }
     }
 
     /// Writes a text and a line end to standard error.
@@ -65,15 +81,27 @@ enum Colour: Int, Sendable {
     case yellow = 33
 }
 
-private func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
+/// Returns 0, or the error number of the system.
+private func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Int32 {
     var offset = 0
     while offset < bytes.count {
         let count = bytes[offset...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
         if count > 0 {
             offset += count
-        } else if count == 0 || errno != EINTR {
-            return false
+        } else if count == 0 {
+            return EIO
+        } else if errno != EINTR {
+            return errno
         }
     }
-    return true
+    return 0
+}
+
+/// Gives the three standard descriptors that are closed a place holder, which refuses to be written: else the first file or socket that
+/// is opened would take such a number, and be written to in their place.
+func holdStandardDescriptors() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+        // The lowest free number is the one that was found free. Should it fail, it stays closed, as it was.
+        _ = open("/dev/null", O_RDONLY)
+    }
 }

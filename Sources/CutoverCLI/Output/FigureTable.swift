@@ -3,22 +3,35 @@ import ControlPlane
 /// The figures that an operator decides by, with their gates, and what is behind them.
 struct FigureTable {
     let report: StatusReport
+    let now: Int64
     let console: Console
+    /// Characters of a line of the terminal; nil where nobody knows.
+    let columns: Int?
 
     private static let main = ["read_error_rate", "write_p95_seconds", "conflict_rate", "fallback_rate"]
 
-    var lines: [String] { tableLines + spanLines + detailLines }
+    var blocks: [Block] {
+        let further: [(worth: Block.Worth, lines: [String])] = [
+            (.essential, formerLines), (.essential, fewLines), (.detail, spanLines), (.detail, detailLines),
+        ]
+        let width = columns.map { min(80, $0) } ?? .max
+        return tableBlocks
+            + further.map { part in Block(part.worth, part.lines.flatMap { wrapped($0, width: width, lines: 3) }) }
+    }
 
-    private var tableLines: [String] {
+    private var tableBlocks: [Block] {
         let metrics = report.metrics ?? [:]
         let gates = (report.gates ?? []).filter { $0.metric.map { metrics[$0] == nil } ?? false }
         let hasBoth = metrics.values.contains { $0.byBackend != nil }
         var table = Table(
             [("metric", .left), ("value", .right)] + (hasBoth ? [("legacy", .right), ("new", .right)] : [])
                 + [("gate", .right), ("samples", .right), ("verdict", .left)])
-        func row(_ title: String, _ figures: [String], _ samples: Int?, _ verdict: Cell) {
-            table.rows.append(
-                [Cell(title)] + figures.map { Cell($0) } + [Cell(samples.map(grouped) ?? noValue), verdict])
+        table.dispensable = ["samples", "legacy", "gate", "new"]
+        var worths = [Block.Worth.essential]
+        let isFormer = formerSince != nil
+        func row(_ title: String, _ figures: [Cell], _ samples: Int?, _ verdict: Cell, _ worth: Block.Worth) {
+            table.rows.append([Cell(title)] + figures + [Cell(samples.map(grouped) ?? noValue), verdict])
+            worths.append(worth)
         }
         for name in Self.main + metrics.keys.filter({ !Self.main.contains($0) }).sorted() {
             let metric = metrics[name]
@@ -26,12 +39,15 @@ struct FigureTable {
             let backends = ["legacy", "new"].map { figure(metric?.byBackend?[$0]?.value) }
             let gate = limit(metric?.threshold, metric?.overLegacy, of: name)
             // Without a limit there is nothing to pass or to fail.
+            let isOfNew = name == "fallback_rate" || metric?.value == metric?.byBackend?["new"]?.value
+            let value = Cell(figure(metric?.value), isFormer && isOfNew ? .dim : nil)
+            let both = [Cell(backends[0]), Cell(backends[1], isFormer ? .dim : nil)]
             row(
-                title(name), [figure(metric?.value)] + (hasBoth ? backends : []) + [gate], metric?.samples,
-                verdict(gate == noValue ? nil : metric?.verdict))
+                title(name), [value] + (hasBoth ? both : []) + [Cell(gate)], metric?.samples,
+                verdict(gate == noValue ? nil : metric?.verdict), .essential)
             if let client = metric?.client {
-                let none = hasBoth ? [noValue, noValue, noValue] : [noValue]
-                row("client errors", [figure(client.value)] + none, client.samples, Cell(noValue))
+                let none = Array(repeating: Cell(noValue), count: hasBoth ? 3 : 1)
+                row("client errors", [Cell(figure(client.value))] + none, client.samples, Cell(noValue), .quiet)
             }
         }
         for gate in gates {
@@ -39,11 +55,45 @@ struct FigureTable {
             let value = gate.value.map { text($0, of: name) } ?? noValue
             let limit = limit(gate.threshold, gate.overLegacy, of: name)
             // How old the oldest write is rests on nothing that could be counted.
+            let none = Array(repeating: Cell(noValue), count: hasBoth ? 2 : 0)
             row(
-                title(name), [value] + (hasBoth ? [noValue, noValue] : []) + [limit],
-                name == "journal_lag" ? nil : gate.samples, verdict(gate.verdict))
+                title(name), [Cell(value)] + none + [Cell(limit)], name == "journal_lag" ? nil : gate.samples,
+                verdict(gate.verdict), gate.verdict == "pass" ? .quiet : .essential)
         }
-        return table.lines(console)
+        return zip(worths, table.lines(console, width: columns)).map { Block($0, [$1]) }
+    }
+
+    // MARK: What the figures do not say by themselves
+
+    /// Since when nobody is on new after a rollback, as long as the window still holds what new did before it. What is good leaves the
+    /// window together with what is bad, so these figures may still rise.
+    private var formerSince: Instant? {
+        guard let rollout = report.rollout, rollout.state == "rolled_back", rollout.percent == 0,
+            let since = (rollout.stateSince ?? rollout.since).flatMap({ Instant($0) }),
+            Double(now - since.seconds) <= report.windowSeconds ?? 0
+        else { return nil }
+        let samples = (report.metrics ?? [:]).map { name, metric in
+            (name == "fallback_rate" ? metric.samples : metric.byBackend?["new"]?.samples) ?? 0
+        }
+        return samples.contains { $0 > 0 } ? since : nil
+    }
+
+    private var formerLines: [String] {
+        formerSince.map { ["new's figures are of before the rollback at \($0.shown(now: now)): nobody is on new"] }
+            ?? []
+    }
+
+    /// Where users are on new and its samples are too few: the gate looks at legacy, and its value is not what new does.
+    private var fewLines: [String] {
+        guard (report.rollout?.percent ?? 0) > 0 else { return [] }
+        return [("read_error_rate", "reads"), ("write_p95_seconds", "writes")].compactMap { name, noun in
+            guard let metric = report.metrics?[name], metric.backend == "legacy",
+                let new = metric.byBackend?["new"], let samples = new.samples, samples > 0,
+                metric.value == metric.byBackend?["legacy"]?.value
+            else { return nil }
+            let figure = new.value.map { text($0, of: name) } ?? noValue
+            return "\(title(name)) of new: \(figure) of \(grouped(samples)) \(noun) so far; the value is legacy's"
+        }
     }
 
     /// While the figures are younger than their window.

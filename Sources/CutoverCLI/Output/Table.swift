@@ -21,11 +21,36 @@ struct Table: Sendable {
 
     var columns: [(title: String, alignment: Alignment)]
     var rows: [[Cell]] = []
+    /// Columns by title that are left out, the first one first, where all of them are wider than the terminal.
+    var dispensable: [String] = []
 
     init(_ columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
 
     /// The heading and the rows, without trailing spaces.
-    func lines(_ console: Console) -> [String] {
+    /// - Parameter width: characters of a line; nil is as many as it takes.
+    func lines(_ console: Console, width: Int? = nil) -> [String] {
+        var table = self
+        while let width, table.width > width, let title = table.dispensable.first {
+            table.dispensable.removeFirst()
+            table.leaveOut(title)
+        }
+        return table.allLines(console)
+    }
+
+    private var width: Int {
+        let widths = columns.indices.map { index in
+            max(columns[index].title.count, rows.map { $0[index].text.count }.max() ?? 0)
+        }
+        return widths.reduce(0, +) + 2 * max(0, widths.count - 1)
+    }
+
+    private mutating func leaveOut(_ title: String) {
+        guard let index = columns.firstIndex(where: { $0.title == title }) else { return }
+        columns.remove(at: index)
+        for row in rows.indices { rows[row].remove(at: index) }
+    }
+
+    private func allLines(_ console: Console) -> [String] {
         var widths = columns.map(\.title.count)
         for row in rows {
             for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.text.count) }
@@ -52,7 +77,8 @@ struct Table: Sendable {
     }
 }
 
-/// A text without control characters: each is shown as `\u{…}`.
+/// A text without control characters and without format characters (those that turn the direction of writing, and those that nobody
+/// sees): each is shown as `\u{…}`, so that a text of somebody else neither moves the cursor nor passes for another one.
 func printable(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isControl) else { return text }
     var out = ""
@@ -66,4 +92,10 @@ func printable(_ text: String) -> String {
     return out
 }
 
-private func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) }
+private func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
+    return switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator: true
+    default: false
+    }
+}

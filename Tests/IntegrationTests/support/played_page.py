@@ -98,7 +98,7 @@ def make_ordinary(played):
          "reason": "an hour of shadow reads, nothing differed"},
         {"seq": 2, "at": instant(now - 8200), "actor": "admin@127.0.0.1", "action": "promote",
          "before": {"stage": "dual-write", "shadow_percent": 0}, "after": {"stage": "shadow", "shadow_percent": 100},
-         "reason": "by the operators' page"}]
+         "reason": "from the operators' page"}]
     played.lists["mismatches"] = [
         {"seq": number, "at": instant(now - 700 * (4 - number)), "kind": "content", "method": "GET",
          "target": f"/notes/{number * 31}", "paths": ["/title"] if number % 2 else ["/items/3/text", "/updatedAt"],

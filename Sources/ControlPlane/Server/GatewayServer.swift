@@ -69,6 +69,8 @@ package final class GatewayServer: Sendable {
             isReady.store(true, ordering: .releasing)
             return (ports, service.port)
         } catch {
+            // The others are not to wait for a lease of a gateway that never ran.
+            parts.storage.cluster?.leave()
             throw ServerError(text: error.text)
         }
     }

@@ -60,7 +60,7 @@ struct GatewayParts: Sendable {
         streams = EventStreams(subscribeHistory: { [history] send in
             _ = history.listen { row in send(historyJSON(row).text) }
         })
-        alerts = AlertDesk(instance: gatewayName(settings))
+        alerts = AlertDesk(instance: gatewayName(settings, port: nil))
         pilot = PilotDriver(
             controller: controller, board: board, dataPlane: dataPlane, journal: journal,
             loadSeconds: { [history] in await history.loadSeconds(since: $0) },

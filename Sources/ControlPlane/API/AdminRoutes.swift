@@ -58,6 +58,9 @@ struct AdminRoute: Sendable {
         return nil
     }
 
+    /// The parameters that the operation takes, as its description says.
+    var queryNames: [String] { Operations.all["\(method) \(path)"]?.queryNames ?? [] }
+
     /// What may be done at a path; empty when there is nothing.
     static func methods(at path: String) -> [String] {
         if ["/", "/metrics", "/healthz", "/readyz"].contains(path) { return ["GET", "HEAD"] }

@@ -163,7 +163,11 @@ static inline void clinux_raise_descriptor_limit(void) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 // SIG_IGN is a cast, which Swift's importer leaves out.
-static inline void clinux_ignore_broken_pipes(void) { signal(SIGPIPE, SIG_IGN); }
+// A pipe that broke and a file at its size limit (RLIMIT_FSIZE) are then errors of the write, EPIPE and EFBIG, and not the end of the process.
+static inline void clinux_ignore_write_signals(void) {
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
 
 // Replaces this process by a new run of its own program. Every descriptor but the first three is closed by that. Returns only
 // when it cannot.

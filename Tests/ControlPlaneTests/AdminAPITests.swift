@@ -228,6 +228,10 @@ struct AdminAPITests {
         ("POST", "journal/replay", "{\"seqs\":[\"a\"]}", "the value is of the wrong type"),
         ("POST", "journal/replay", "{\"seqs\":[]}", "the seq of 1 to 1000 changes"),
         ("POST", "journal/replay", "{\"seqs\":[0]}", "the value is of the wrong type"),
+        ("POST", "journal/settle", "", "seqs: missing"),
+        ("POST", "journal/settle", "{\"seqs\":[1]}", "reason: missing"),
+        ("POST", "journal/settle", "{\"seqs\":[1],\"reason\":\" \"}", "reason: missing"),
+        ("POST", "journal/settle", "{\"all_parked\":true,\"reason\":\"r\"}", "unknown member \"all_parked\""),
         ("PUT", "users/%FF/pin", "{\"side\":\"new\"}", "not UTF-8"),
         ("PUT", "users/a%00b/pin", "{\"side\":\"new\"}", "U+0000"),
         ("PUT", "users/" + String(repeating: "x", count: 1_025) + "/pin", "{\"side\":\"new\"}", "at most 1024 bytes"),
@@ -490,17 +494,6 @@ struct AdminAPITests {
         #expect(await office.ask("POST", "/api/v1/reload", token: nil).status == 401)
         #expect(await office.ask("GET", "/api/v1/status", token: nil).status == 200)
         #expect(await office.ask("GET", "/api/v1/status", token: "wrong", peer: "127.0.0.2").status == 401)
-        office.house.close()
-    }
-
-    @Test func aReplayOfWhatIsNotParkedIsRefusedAndReplaysNothing() async throws {
-        let office = try await Office()
-        let answer = await office.ask("POST", "/api/v1/journal/replay", "{\"seqs\":[17,18]}")
-        #expect(
-            answer.status == 409
-                && answer.json?["reasons"]?.text == "[\"there is no change 17\",\"there is no change 18\"]")
-        let none = await office.ask("POST", "/api/v1/journal/replay", "{\"all_parked\":true}")
-        #expect(none.status == 200 && none.json?["replayed"]?.text == "0")
         office.house.close()
     }
 

@@ -41,6 +41,7 @@ struct AdminRoute: Sendable {
         AdminRoute("GET", "/mismatches") { api, request, _ in api.mismatches(request) },
         AdminRoute("GET", "/journal") { api, request, _ in await api.journalRows(request) },
         AdminRoute("POST", "/journal/replay") { api, request, _ in await api.replay(request) },
+        AdminRoute("POST", "/journal/settle") { api, request, _ in await api.settle(request) },
         AdminRoute("GET", "/reverse-sync") { api, _, _ in api.reverseSyncReport() },
         AdminRoute("POST", "/reverse-sync") { api, request, _ in await api.startReverseSync(request) },
         AdminRoute("GET", "/events") { api, request, _ in await api.events(request) },

@@ -46,7 +46,7 @@ import Testing
         ),
         (
             "webhook: \"http://h;s3cret/x\"",
-            "etc/plans/p.yaml:4: alerts.webhook: not an http or https URL \"[redacted]\"; accepted: "
+            "etc/plans/p.yaml:4: alerts.webhook: not an http or https URL \"http://[redacted]\"; accepted: "
                 + "http://host/path or https://host/path"
         ),
         (

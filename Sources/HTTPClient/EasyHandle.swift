@@ -42,6 +42,10 @@ package final class EasyHandle {
             throw HTTPFailure(kind: .broken, detail: "the answer is not HTTP")
         }
         if request.wantsBody || !receiver.isHeadComplete { try check(code) }
+        // libcurl takes an answer that ends within its head for a whole one.
+        guard receiver.isHeadComplete else {
+            throw HTTPFailure(kind: .broken, detail: "the answer ended within its head")
+        }
         var status = 0
         try check(ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status))
         return HTTPAnswer(status: status, headers: receiver.headers, body: receiver.body)

@@ -29,8 +29,13 @@ enum Redaction {
 
     private static func withoutPath(_ text: String) -> String {
         guard let start = schemeEnd(text) else { return mark }
-        guard let slash = text[start...].firstIndex(where: { $0 == "/" || $0 == "?" }) else { return text }
-        return text[...slash] + mark
+        let slash = text[start...].firstIndex { $0 == "/" || $0 == "?" }
+        // What cannot be a host may be part of what was pasted wrongly.
+        let isHost = text[start..<(slash ?? text.endIndex)].utf8.allSatisfy {
+            (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) || "-.:[]_@%".utf8.contains($0)
+        }
+        guard isHost else { return text[..<start] + mark }
+        return slash.map { text[...$0] + mark } ?? text
     }
 
     /// Index after `://`; nil when there is none.

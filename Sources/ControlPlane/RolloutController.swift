@@ -11,16 +11,19 @@ import Telemetry
 package struct ChangeOrigin: Sendable {
     package var actor: String
     package var reason: String
-    /// The generation that the caller has seen; nil when it does not care.
-    package var ifGeneration: Int64?
+    /// The change is wanted only while the rollout is at one of these generations; nil: at any.
+    package var ifGenerations: [Int64]?
     package var isDryRun: Bool
 
     package init(actor: String, reason: String = "", ifGeneration: Int64? = nil, isDryRun: Bool = false) {
         self.actor = actor
         self.reason = reason
-        self.ifGeneration = ifGeneration
+        ifGenerations = ifGeneration.map { [$0] }
         self.isDryRun = isDryRun
     }
+
+    /// Whether the change is still wanted at this generation.
+    func accepts(_ generation: Int64) -> Bool { ifGenerations?.contains(generation) ?? true }
 
     /// The actor of what the gates do by themselves.
     package static let gate = "gate"
@@ -164,7 +167,7 @@ package actor RolloutController {
         _ command: RolloutCommand, gates: [GateFinding], obstacles: [String] = [], _ origin: ChangeOrigin
     ) async -> ChangeOutcome {
         for _ in 0..<RolloutController.conflictsMax {
-            if let seen = origin.ifGeneration, seen != state.generation { return .outdated(current: state.generation) }
+            guard origin.accepts(state.generation) else { return .outdated(current: state.generation) }
             let before = state
             let now = clinux_wall_milliseconds()
             let obstacles = command == .stopLegacy ? whoNeedsLegacy + obstacles : obstacles
@@ -239,7 +242,7 @@ package actor RolloutController {
 
     /// Pins a user to a side, or (`nil`) lets the percent decide again.
     package func setPin(_ user: String, _ side: Side?, _ origin: ChangeOrigin) async -> ChangeOutcome {
-        if let seen = origin.ifGeneration, seen != state.generation { return .outdated(current: state.generation) }
+        guard origin.accepts(state.generation) else { return .outdated(current: state.generation) }
         let old = pins[user]
         let now = clinux_wall_milliseconds()
         let before = JSONValue.object([("pin", old.map { .string("\($0.side.name)") } ?? .null)])

@@ -23,7 +23,7 @@ func serve(_ invocation: Invocation) -> Int32 {
     sigemptyset(&signals)
     for signal in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&signals, signal) }
     pthread_sigmask(SIG_BLOCK, &signals, nil)
-    clinux_ignore_broken_pipes()
+    clinux_ignore_write_signals()
     do throws(ServerError) {
         let server = try GatewayServer(
             settings: settings, reload: { invocation.loadConfiguration(file: file) }, onFenced: { startAnew() })

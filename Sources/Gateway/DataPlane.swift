@@ -261,28 +261,3 @@ package final class DataPlane: Sendable {
         worker.loop.execute { worker.deliveries.start(Delivery(outstanding, .legacy)) }
     }
 }
-
-/// An address that cannot be listened on.
-package struct ListenError: Error, Sendable {
-    package let text: String
-}
-
-/// Listening descriptors for one address, one per loop (SO_REUSEPORT), all on the same port.
-func bind(_ address: String, count: Int) throws(ListenError) -> (descriptors: [Int32], port: UInt16) {
-    guard let (host, wanted) = splitAddress(address) else { throw ListenError(text: "\(address) is not host:port") }
-    var port = wanted
-    var descriptors: [Int32] = []
-    for _ in 0..<count {
-        guard let socketAddress = resolve(host: host, port: port, passive: true).first else {
-            throw ListenError(text: "\(address): the host cannot be resolved")
-        }
-        let descriptor = socketAddress.listen(backlog: 4096, reusePort: true)
-        guard descriptor >= 0 else {
-            for open in descriptors { close(open) }
-            throw ListenError(text: "cannot listen on \(address): \(String(cString: strerror(-descriptor)))")
-        }
-        descriptors.append(descriptor)
-        if port == 0 { port = UInt16(max(0, clinux_local_port(descriptor))) }
-    }
-    return (descriptors, port)
-}

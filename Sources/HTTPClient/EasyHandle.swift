@@ -26,7 +26,7 @@ package final class EasyHandle {
     /// Sends the request and waits for the whole answer.
     package func exchange(_ request: HTTPRequest) throws(HTTPFailure) -> HTTPAnswer {
         try configure(request)
-        let receiver = Receiver(maximumBytes: request.maximumBytes)
+        let receiver = Receiver(maximumBytes: request.maximumBytes, wantsBody: request.wantsBody)
         // libcurl calls back only inside curl_easy_perform, during which `receiver` is alive.
         let context = UnsafeRawPointer(Unmanaged.passUnretained(receiver).toOpaque())
         try check(ccurl_set_pointer(handle, CURLOPT_WRITEDATA, context))
@@ -37,7 +37,15 @@ package final class EasyHandle {
         if receiver.isTooLarge {
             throw HTTPFailure(kind: .tooLarge, detail: "the answer is longer than \(request.maximumBytes) bytes")
         }
-        try check(code)
+        if code == CURLE_UNSUPPORTED_PROTOCOL, request.url.lowercased().hasPrefix("http") {
+            // The URL's own protocol is supported: that of the answer is meant, which libcurl took for HTTP/0.9.
+            throw HTTPFailure(kind: .broken, detail: "the answer is not HTTP")
+        }
+        if request.wantsBody || !receiver.isHeadComplete { try check(code) }
+        // libcurl takes an answer that ends within its head for a whole one.
+        guard receiver.isHeadComplete else {
+            throw HTTPFailure(kind: .broken, detail: "the answer ended within its head")
+        }
         var status = 0
         try check(ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status))
         return HTTPAnswer(status: status, headers: receiver.headers, body: receiver.body)
@@ -101,12 +109,21 @@ private final class Receiver {
     var headers: [(name: String, value: String)] = []
     var headerBytes = 0
     var body: [UInt8] = []
+    let wantsBody: Bool
+    /// The head of the answer, not of an interim one, has come whole.
+    var isHeadComplete = false
+    private var isInterim = false
     var isTooLarge = false
 
-    init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
+    init(maximumBytes: Int, wantsBody: Bool) {
+        self.maximumBytes = maximumBytes
+        self.wantsBody = wantsBody
+    }
 
     /// A return other than `bytes.count` ends the exchange.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+        // Ends the exchange: there is nothing more to wait for.
+        guard wantsBody else { return 0 }
         guard body.count + bytes.count <= maximumBytes else {
             isTooLarge = true
             return 0
@@ -125,6 +142,9 @@ private final class Receiver {
         if line.hasPrefix("HTTP/") {
             // A new head: what came before it was an interim answer.
             headers = []
+            isInterim = line.split(separator: " ").dropFirst().first?.hasPrefix("1") ?? false
+        } else if line == "\r\n" || line == "\n" {
+            if !isInterim { isHeadComplete = true }
         } else if let colon = line.firstIndex(of: ":") {
             let value = line[line.index(after: colon)...]
             headers.append((name: String(line[..<colon]), value: trimmed(value)))

@@ -9,6 +9,8 @@ package struct HTTPRequest: Sendable {
     package var timeoutMilliseconds = 10_000
     /// A longer answer is a failure.
     package var maximumBytes = 16 << 20
+    /// False where only status and headers count: the answer is complete then with its head, whatever becomes of its body.
+    package var wantsBody = true
     /// PEM file of the authorities to trust instead of the system's.
     package var authorityFile: String?
     /// `User-Agent`, unless a header line says another.

@@ -1,3 +1,5 @@
+package import Rollout
+
 /// What can be read from a journal. Not thread-safe: each connection belongs to one thread.
 package protocol JournalReading: AnyObject {
     /// Changes with an outstanding leg, in the order of acceptance.
@@ -17,6 +19,10 @@ package protocol JournalReading: AnyObject {
     func rows(parkedOnly: Bool, before cursor: Sequence64?, limit: Int) throws(JournalError) -> [JournalRow]
     /// Sequences with a parked leg, in the order of acceptance: what `journal replay --all-parked` walks.
     func parked(after sequence: Sequence64, limit: Int) throws(JournalError) -> [Sequence64]
+    /// A change accepted after this one that has one of those records of it that carry no revision, and whose leg to that side holds, was
+    /// superseded, or is outstanding; nil when the journal knows of none (any more: pruned changes are not looked at). What the backend would
+    /// take for newer is older than that. Needs an index over records.
+    func changeBehind(_ sequence: Sequence64, on side: Side) throws(JournalError) -> Sequence64?
     /// Changes whose authoritative side is new and that were accepted while legacy was not written (`side` new, `dual_write`
     /// false), whatever has become of them, in the order of acceptance. Needs an index: a store may hold millions of others.
     /// - Parameters:

@@ -107,6 +107,32 @@ enum PostgresQueries {
             ORDER BY c.sequence LIMIT $2
             """)
     }
+    /// $1 a change. As in SQLite, but found by the hash of the lane.
+    static func behind(_ side: Side) -> PostgresStatement {
+        let name = side == .legacy ? "legacy" : "new"
+        let holds = "c.\(name)_state IN ('applied', 'superseded', 'pending', 'awaiting-copy')"
+        return PostgresStatement(
+            "behind_\(name)",
+            """
+            WITH item AS (
+                SELECT c."user", c.record, c.lane FROM change c
+                    WHERE c.sequence = $1 AND c.record IS NOT NULL AND c.revision IS NULL
+                UNION ALL SELECT c."user", b.record, b.lane FROM batch_record b JOIN change c ON c.sequence = b.sequence
+                    WHERE b.sequence = $1 AND b.revision IS NULL)
+            SELECT sequence FROM (
+                SELECT c.sequence FROM item i JOIN change c ON c.lane = i.lane AND c.sequence > $1
+                    WHERE c.record IS NOT NULL AND c.revision IS NULL AND c.record = i.record AND c."user" = i."user"
+                        AND \(holds)
+                UNION ALL SELECT c.sequence FROM item i JOIN batch_record b ON b.lane = i.lane AND b.sequence > $1
+                    JOIN change c ON c.sequence = b.sequence
+                    WHERE b.revision IS NULL AND b.record = i.record AND c."user" = i."user" AND \(holds)
+                UNION ALL SELECT c.sequence FROM item i
+                    JOIN record_revision r ON r.record_digest = digest_of(i."user", i.record) AND r.sequence > $1
+                    JOIN change c ON c.sequence = r.sequence
+                    WHERE r.record = i.record AND r."user" = i."user" AND \(holds)) AS later
+            LIMIT 1
+            """)
+    }
     static let counts = PostgresStatement(
         "counts",
         """

@@ -1,5 +1,5 @@
 package import Journal
-internal import Rollout
+package import Rollout
 
 /// What reads the shared journal over a connection: the same code for the writing and the reading connection.
 package protocol PostgresReading: JournalReading {
@@ -70,6 +70,12 @@ extension PostgresReading {
         return try PostgresQueries.all(
             try connection.query(PostgresQueries.unshared(skippedOnly: skippedOnly), parameters),
             PostgresQueries.unshared)
+    }
+
+    package func changeBehind(_ sequence: Sequence64, on side: Side) throws(JournalError) -> Sequence64? {
+        try PostgresQueries.all(
+            try connection.query(PostgresQueries.behind(side), PostgresParameters().int64(sequence))
+        ) { $0.integer($1, 0) }.first
     }
 
     package func counts() throws(JournalError) -> JournalCounts {

@@ -22,11 +22,19 @@ package enum PostgresSchema {
 
     /// Each step takes the store from version `index` to `index + 1`. Steps are never edited once released.
     static let migrations: [String] = [
-        tables + clusterTables + groupFunctions + rareFunctions + clusterFunctions, historyTable,
-        gatewayGates,
+        tables + clusterTables + groupFunctions + rareFunctions + clusterFunctions, historyTable, gatewayGates,
+        recordIndexes,
     ]
     /// The first version that has a history.
     static let historyVersion: Int64 = 2
+
+    // Before a parked leg is sent again: was the record written since? By the hash of its lane, because an index entry must not be longer than
+    // it may be. What has a revision is found by that (`record_revision`), so that it costs nothing here.
+    private static let recordIndexes = """
+        CREATE INDEX change_record ON change (lane, sequence) WHERE record IS NOT NULL AND revision IS NULL;
+        CREATE INDEX batch_record_record ON batch_record (lane, sequence) WHERE revision IS NULL;
+
+        """
 
     /// How long a migration may take: it may rewrite a large table.
     private static let migrationTimeoutMilliseconds: UInt64 = 120_000

@@ -27,6 +27,8 @@ package final class SQLiteQueries {
     private let parkedPage: Statement
     private let unsharedPage: Statement
     private let skippedPage: Statement
+    private let behindOnLegacy: Statement
+    private let behindOnNew: Statement
     private let counts: Statement
     private let rollout: Statement
     private let eventsPage: Statement
@@ -73,6 +75,8 @@ package final class SQLiteQueries {
         }
         unsharedPage = try unshared("change_unshared", Schema.unshared)
         skippedPage = try unshared("change_skipped", Schema.skipped)
+        behindOnLegacy = try Statement(connection, Self.behind("legacy_state"))
+        behindOnNew = try Statement(connection, Self.behind("new_state"))
         counts = try Statement(
             connection,
             """
@@ -97,6 +101,34 @@ package final class SQLiteQueries {
             WHERE sequence < ? ORDER BY sequence DESC LIMIT ?
             """)
         allPins = try Statement(connection, "SELECT user, side, since FROM pin ORDER BY user")
+    }
+
+    /// The records of one change that have no revision, and for each of them what was accepted later: alone, in a batch, or with a
+    /// revision, which another route may give it.
+    static func behind(_ state: String) -> String {
+        let holds = "c.\(state) IN ('applied', 'superseded', 'pending', 'awaiting-copy')"
+        return """
+            WITH item (user, record) AS (
+                SELECT user, record FROM change WHERE sequence = ?1 AND \(Schema.unversioned)
+                UNION ALL SELECT c.user, b.record FROM batch_record b CROSS JOIN change c ON c.sequence = b.sequence
+                    WHERE b.sequence = ?1 AND b.revision IS NULL)
+            SELECT sequence FROM (
+                SELECT c.sequence FROM item i CROSS JOIN change c INDEXED BY change_record
+                    ON c.user = i.user AND c.record = i.record AND c.sequence > ?1
+                    WHERE (c.record IS NOT NULL AND c.revision IS NULL) AND \(holds)
+                UNION ALL SELECT c.sequence FROM item i CROSS JOIN batch_record b INDEXED BY batch_record_record
+                    ON b.record = i.record AND b.sequence > ?1 CROSS JOIN change c ON c.sequence = b.sequence
+                    WHERE b.revision IS NULL AND c.user = i.user AND \(holds)
+                UNION ALL SELECT c.sequence FROM item i CROSS JOIN record_revision r
+                    ON r.user = i.user AND r.record = i.record AND r.sequence > ?1
+                    CROSS JOIN change c ON c.sequence = r.sequence WHERE \(holds))
+            LIMIT 1
+            """
+    }
+
+    func changeBehind(_ sequence: Sequence64, on side: Side) throws(JournalError) -> Sequence64? {
+        let statement = side == .legacy ? behindOnLegacy : behindOnNew
+        return try Self.all(statement.bind(sequence)) { row throws(JournalError) in row.integer(0) }.first
     }
 
     func load(_ sequence: Sequence64) throws(JournalError) -> StoredChange? {

@@ -1,4 +1,5 @@
 package import Journal
+package import Rollout
 
 /// What reads a journal through prepared statements: the same code for the writing and the reading connection.
 package protocol SQLiteReading: JournalReading {
@@ -40,6 +41,10 @@ extension SQLiteReading {
         after sequence: Sequence64, skippedOnly: Bool, limit: Int
     ) throws(JournalError) -> [UnsharedChange] {
         try queries.unshared(after: sequence, skippedOnly: skippedOnly, limit: limit)
+    }
+
+    package func changeBehind(_ sequence: Sequence64, on side: Side) throws(JournalError) -> Sequence64? {
+        try queries.changeBehind(sequence, on: side)
     }
 
     package func counts() throws(JournalError) -> JournalCounts { try queries.readCounts() }

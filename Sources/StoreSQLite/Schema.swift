@@ -17,7 +17,7 @@ enum Schema {
     static let skipped = "(dual_write = 0 AND side = 1 AND legacy_state = 'skipped')"
 
     /// Each step takes the file from version `index` to `index + 1`. Steps are never edited once released.
-    static let migrations: [String] = [first, second, unsharedIndexes, historyTable]
+    static let migrations: [String] = [first, second, unsharedIndexes, historyTable, recordIndexes]
 
     // Both are empty as long as legacy is written.
     private static let unsharedIndexes = """
@@ -58,6 +58,15 @@ enum Schema {
             state TEXT NOT NULL,
             PRIMARY KEY (resolution, at, instance)
         ) STRICT, WITHOUT ROWID;
+        """
+
+    /// The rows of the indexes over records. What has a revision is found by that (`record_revision`), so that it costs nothing here.
+    static let unversioned = "(record IS NOT NULL AND revision IS NULL)"
+
+    // Before a parked leg is sent again: was the record written since?
+    private static let recordIndexes = """
+        CREATE INDEX change_record ON change (user, record, sequence) WHERE \(unversioned);
+        CREATE INDEX batch_record_record ON batch_record (record, sequence) WHERE revision IS NULL;
         """
 
     // Legs are columns of their change, so that an answer or a settled leg is one row update. Bodies have a table of their own:

@@ -172,6 +172,7 @@
     case shadowBody = "shadow_body"
     case journalQueue = "journal_queue"
     case mismatchRing = "mismatch_ring"
+    case adminConnections = "admin_connections"
 
     /// Position in the cell map.
     @inlinable package var index: Int {
@@ -189,6 +190,7 @@
         case .shadowBody: 10
         case .journalQueue: 11
         case .mismatchRing: 12
+        case .adminConnections: 13
         }
     }
 }

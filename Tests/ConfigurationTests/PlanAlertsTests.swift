@@ -45,6 +45,11 @@ import Testing
                 + "http://host/path or https://host/path"
         ),
         (
+            "webhook: \"http://h;s3cret/x\"",
+            "etc/plans/p.yaml:4: alerts.webhook: not an http or https URL \"http://[redacted]\"; accepted: "
+                + "http://host/path or https://host/path"
+        ),
+        (
             "webhook: \"https://a/b\", webhook_file: f",
             "etc/plans/p.yaml:4: alerts.webhook_file: does not go with webhook; accepted: one of webhook, webhook_file"
         ),
@@ -62,8 +67,14 @@ import Testing
             "etc/plans/p.yaml:4: alerts.hook: unknown key \"hook\"; accepted: webhook, webhook_file, format, lag"
         ),
         (
-            "webhook_file: missing",
-            "etc/plans/p.yaml:4: alerts.webhook_file: cannot be read (No such file or directory) \"etc/plans/missing\""
+            "webhook_file: https://hooks.slack.com/services/s3cret",
+            "etc/plans/p.yaml:4: alerts.webhook_file: cannot be read (No such file or directory); accepted: a file that "
+                + "holds the URL"
+        ),
+        (
+            "webhook_file: hooks.slack.com/services/s3cret",
+            "etc/plans/p.yaml:4: alerts.webhook_file: cannot be read (No such file or directory); accepted: a file that "
+                + "holds the URL"
         ),
         ("webhook_file: empty", "etc/plans/p.yaml:4: alerts.webhook_file: an empty file \"etc/plans/empty\""),
         (

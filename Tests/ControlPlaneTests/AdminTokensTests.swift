@@ -59,8 +59,14 @@ private func content(_ path: String) throws -> String {
     #expect(tokens.role(of: "0123456789abcdef" + String(repeating: "\0", count: 256)) == nil)
 }
 
-@Test(arguments: ["", "\n", "short", "0123456789abcde\n", "  \u{7f}\u{1}  01234567 "])
-func aTokenFileThatIsTooShortIsRefusedWithoutBeingShown(text: String) throws {
+@Test(
+    arguments: [
+        "", "\n", "short", "0123456789abcde\n", "  \u{7f}\u{1}  01234567 ",
+        "0123456789abcdef a note\n", "# 0123456789abcdef\n", "0123456789abcdef\n0123456789abcdef\n",
+        "0123456789abcdef\0x",
+        "0123456789abcdef\u{e9}",
+    ])
+func aTokenFileThatHoldsNoneOrMoreThanOneIsRefusedWithoutBeingShown(text: String) throws {
     let directory = TemporaryDirectory()
     let path = "\(directory.path)/admin.token"
     try writeToken(text, to: path)
@@ -69,7 +75,7 @@ func aTokenFileThatIsTooShortIsRefusedWithoutBeingShown(text: String) throws {
         Issue.record("it was taken")
     } catch {
         #expect(error.text.contains(path))
-        #expect(!error.text.contains("short") && !error.text.contains("0123"))
+        #expect(!error.text.contains("short") && !error.text.contains("0123") && !error.text.contains("note"))
     }
     #expect(try content(path) == text)
 }

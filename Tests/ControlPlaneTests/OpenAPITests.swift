@@ -9,7 +9,7 @@ extension JSONValue {
     fileprivate var members: [(String, JSONValue)] {
         if case .object(let members) = self { members } else { [] }
     }
-    fileprivate var elements: [JSONValue] {
+    var elements: [JSONValue] {
         if case .array(let elements) = self { elements } else { [] }
     }
     fileprivate var string: String? {
@@ -112,7 +112,8 @@ func undescribed(_ answer: JSONValue, by schema: JSONValue, at path: String = ""
         let own: [ChangeBody.Member] =
             switch (method, path) {
             case ("put", _): [.side]
-            case (_, "/journal/replay"): [.seqs, .allParked]
+            case (_, "/journal/replay"): [.seqs, .allParked, .force]
+            case (_, "/journal/settle"): [.seqs]
             case (_, "/reverse-sync"): [.since, .includeParked, .verify]
             case (_, let path) where path.hasPrefix("/rollout/"):
                 AdminAPI.members(of: String(path.dropFirst("/rollout/".count)))

@@ -174,4 +174,36 @@ struct ControlCommandTests {
         #expect(PlayedSurroundings().run("journal", "replay", "7", "--all-parked") == 2)
         #expect(PlayedSurroundings().run("journal", "replay", "x") == 2)
     }
+
+    @Test func whatIsNotReplayedIsNamed() {
+        let text = #"""
+            {"replayed":1,"seqs":[8],"held":[{"seq":7,"side":"new","behind":9,"reason":"change 7 is older than change 9"}]}
+            """#
+        let played = PlayedSurroundings(answers: [answer(text)])
+        #expect(played.run("journal", "replay", "--all-parked") == 1)
+        #expect(
+            played.output == "parked → pending: 1 change is sent again\nstays parked: change 7 is older than change 9\n"
+        )
+        #expect(played.errors.contains("1 leg stays parked") && played.errors.contains("`cutover journal settle SEQ"))
+        let json = PlayedSurroundings(answers: [answer(text)])
+        #expect(json.run("journal", "replay", "7", "8", "--json") == 1 && json.output == text + "\n")
+        let forced = PlayedSurroundings(answers: [answer(#"{"replayed":1,"held":[]}"#)])
+        #expect(forced.run("journal", "replay", "7", "--force", "--reason", "r") == 0)
+        #expect(forced.sentBody == #"{"seqs":[7],"force":true,"reason":"r"}"#)
+        let dry = PlayedSurroundings(answers: [answer(#"{"replayed":2,"held":[],"dry_run":true}"#)])
+        #expect(dry.run("journal", "replay", "--all-parked", "--dry-run") == 0)
+        #expect(dry.output == "parked → pending: 2 changes would be sent again\n")
+    }
+
+    @Test func settlingNeedsItsChangesAndAReason() {
+        let played = PlayedSurroundings(answers: [answer(#"{"settled":2,"seqs":[7,8]}"#)])
+        #expect(played.run("journal", "settle", "7", "8", "--reason", "written again") == 0)
+        #expect(played.requests.first?.url.hasSuffix("/api/v1/journal/settle") == true)
+        #expect(played.sentBody == #"{"seqs":[7,8],"reason":"written again"}"#)
+        #expect(played.output == "parked → superseded: 2 changes\n")
+        for arguments in [["--reason", "r"], ["7"], ["7", "--reason", " "], ["x", "--reason", "r"]] {
+            let refused = PlayedSurroundings()
+            #expect(refused.run(arguments: ["journal", "settle"] + arguments) == 2 && refused.requests.isEmpty)
+        }
+    }
 }

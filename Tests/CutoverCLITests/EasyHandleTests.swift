@@ -69,6 +69,35 @@ struct EasyHandleTests {
         _ = server.finish()
     }
 
+    /// What a receiver of alerts says is its status; the rest may be long, broken, or never come.
+    @Test(arguments: [
+        "Content-Length: 999999999\r\n\r\nx", "Content-Length: 11\r\n\r\nhello", "Content-Length: 9\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\nnonsense", "\r\nall of it",
+    ])
+    func whereNoBodyIsWantedTheHeadIsTheAnswer(_ rest: String) throws {
+        for staysOpen in [false, true] {
+            let server = CannedServer(
+                "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 202 Accepted\r\nX-A: 1\r\n" + rest, staysOpen: staysOpen)
+            var request = request(server, "POST", body: "{}")
+            (request.wantsBody, request.timeoutMilliseconds) = (false, 1_000)
+            let answer = try EasyHandle().exchange(request)
+            #expect(answer.status == 202 && answer.header("X-A") == "1" && answer.body.isEmpty)
+            _ = server.finish()
+        }
+        let half = CannedServer("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 202 Accepted\r\nX-A: 1\r\n")
+        var request = request(half)
+        request.wantsBody = false
+        #expect(failure(of: request) == .broken)
+        _ = half.finish()
+    }
+
+    @Test(arguments: ["garbage\r\n\r\n", "220 smtp ready\r\n", "\0\0\0\u{15}"])
+    func anAnswerThatIsNotHTTPIsABrokenConnection(_ text: String) {
+        let server = CannedServer(text)
+        #expect(failure(of: request(server)) == .broken)
+        _ = server.finish()
+    }
+
     @Test func anAnswerThatIsCutShortIsAFailure() {
         let server = CannedServer("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello")
         #expect(failure(of: request(server)) == .broken)

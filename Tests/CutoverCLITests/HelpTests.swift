@@ -9,7 +9,8 @@ struct HelpTests {
         let expected = [
             "serve", "check", "status", "promote", "rollback", "pause", "resume", "set-percent", "explain", "pin",
             "unpin", "stop-legacy", "resume-legacy", "reverse-sync",
-            "mismatches", "journal", "journal replay", "events", "hash", "compare", "bucket", "demo", "version",
+            "mismatches", "journal", "journal replay", "journal settle", "events", "hash", "compare", "bucket", "demo",
+            "version",
             "store migrate",
         ]
         #expect(Set(allCommands.map(\.name)) == Set(expected))

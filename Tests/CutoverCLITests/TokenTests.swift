@@ -58,6 +58,26 @@ struct TokenTests {
         #expect(AdminToken("s3cret", source: "x").map { "\($0)" } == "token from x")
     }
 
+    @Test func anOldTokenThatLiesAroundDoesNotSpoilWhatNeedsNone() {
+        let (wrong, list) = (
+            answer(#"{"detail":"the token is not one of this gateway's"}"#, status: 401), #"{"items":[],"next":null}"#
+        )
+        let played = PlayedSurroundings(files: files, answers: [wrong, answer(list)])
+        #expect(played.run("events") == 0 && played.errors.isEmpty)
+        let sent = played.requests.map { $0.headers.contains { $0.name == "Authorization" } }
+        #expect(sent == [true, false])
+        let many = PlayedSurroundings(files: files, answers: [answer("{}", status: 429), answer(list)])
+        #expect(many.run("events", "--data", "/d") == 0)
+        // A change needs a token, one that was given is meant, and elsewhere none is read without.
+        for arguments in [
+            ["pause"], ["events", "--token-file", "t"], ["events", "--admin", "http://far:1", "--data", "/d"],
+        ] {
+            let refused = PlayedSurroundings(files: files, answers: [wrong, answer(list)])
+            #expect(refused.run(arguments: arguments) == 1 && refused.requests.count == 1, "\(arguments)")
+            #expect(refused.errors.contains("does not do"), "\(refused.errors)")
+        }
+    }
+
     @Test func aMissingTokenSaysWhereWasLooked() {
         let played = PlayedSurroundings(answers: [answer(#"{"detail":"a token is needed"}"#, status: 401)])
         #expect(played.run("pause") == 1)

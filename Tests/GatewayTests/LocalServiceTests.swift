@@ -1,4 +1,5 @@
 import CLinux
+import Synchronization
 import Testing
 
 @testable import Gateway
@@ -262,6 +263,82 @@ struct LocalServiceTests {
             let all = client.receiveAll()
             #expect(all.contains("X-Common: yes\r\n") && !all.contains("none"))
             #expect(all.contains("X-Said: \(request.hasPrefix("GET") ? "nothing" : "common")\r\n"))
+        }
+    }
+
+    @Test func whoeverOnlyHoldsConnectionsOpenKeepsNobodyOut() throws {
+        let full = Atomic<Int>(0)
+        let service = LocalService(
+            connectionsMax: 4, whenFull: { full.add(1, ordering: .relaxed) }, handler: echo)
+        try service.start(address: "127.0.0.1:0")
+        defer { service.stop() }
+        // Served, so the others have been without a request for longer than this one, in spite of its age.
+        let served = try connected(service.port)
+        let (silent, half) = (try connected(service.port), try connected(service.port))
+        half.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe")
+        let other = try connected(service.port)
+        other.send("GET /other HTTP/1.1\r\nHost: h\r\n\r\n")
+        #expect(other.answer().body == "GET /other  ")
+        served.send("GET /served HTTP/1.1\r\nHost: h\r\n\r\n")
+        #expect(served.answer().body == "GET /served  ")
+        for (loser, name) in [(silent, "a"), (half, "b")] {
+            let client = try connected(service.port)
+            client.send("GET /\(name) HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(client.answer().body == "GET /\(name)  ")
+            #expect(loser.receiveAll() == "")
+            client.close()
+            // Its place is free once the next one is served without anybody having to go.
+            served.send("GET /still HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(served.answer().body == "GET /still  ")
+        }
+        #expect(full.load(ordering: .relaxed) >= 1)
+    }
+
+    @Test func whatIsBeingAnsweredIsNotClosedToMakeRoom() throws {
+        let (begun, release) = (CountDown(2), CountDown(1))
+        let service = LocalService(connectionsMax: 2) { request in
+            var response = ServiceResponse(status: 200, contentType: "text/plain", text: "")
+            response.stream = { stream in
+                begun.one()
+                while !release.wait(milliseconds: 0) { await stream.sleep(milliseconds: 5) }
+                _ = await stream.send("whole")
+            }
+            return response
+        }
+        try service.start(address: "127.0.0.1:0")
+        defer { service.stop() }
+        let clients = [try connected(service.port), try connected(service.port)]
+        for client in clients { client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
+        #expect(begun.wait(milliseconds: 60_000))
+        let late = try connected(service.port)
+        #expect(late.receiveAll() == "")
+        release.one()
+        for client in clients { #expect(client.receiveAll().contains("whole")) }
+    }
+
+    @Test func aBodyThatStopsIsA408() throws {
+        let service = LocalService(bodyPartMilliseconds: 50, handler: echo)
+        try service.start(address: "127.0.0.1:0")
+        defer { service.stop() }
+        let client = try connected(service.port)
+        client.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe")
+        let all = client.receiveAll()
+        #expect(
+            all.hasPrefix("HTTP/1.1 408 ") && all.contains("\"status\":408") && all.contains("Connection: close\r\n"))
+    }
+
+    @Test func aRefusalHasARequestIDAndReachesWhoeverSendsFirst() throws {
+        try withService(bodyMaxBytes: 1000) { port in
+            for request in [
+                "BAD\r\n\r\n", "GET /\(String(repeating: "x", count: 70_000)) HTTP/1.1\r\nHost: h\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "x", count: 200_000))\r\n\r\n",
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4000000\r\n\r\n\(String(repeating: "x", count: 4_000_000))",
+            ] {
+                let client = try connected(port)
+                client.send(request)
+                let all = client.receiveAll()
+                #expect(all.hasPrefix("HTTP/1.1 4") && all.contains("\"request_id\":\""), "\(all.prefix(200))")
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import signal
+import socket
 
 import pytest
 
@@ -74,6 +75,35 @@ def test_each_change_of_the_rollout_is_a_message_with_who_and_why(told, receiver
     assert [event["action"] for event in stored[:3]] == ["rollback", "pause", "promote"]
     assert stored[2]["before"] == first["event"]["before"] and stored[2]["after"] == first["event"]["after"]
     assert eventually(lambda: counted(gateway, "sent") == 3, "three are counted")
+
+
+def test_whatever_the_body_an_answer_of_200_means_told(told, receiver):
+    receiver.answer = lambda request: reply(b"x" * 1_000_000)
+    gateway = told(receiver.hook)
+    promote(gateway)
+    receiver.wait_for("CutoverRolloutChanged")
+    eventually(lambda: counted(gateway, "sent") == 1, "it counts as told")
+    assert counted(gateway, "refused") == counted(gateway, "retried") == 0
+
+
+def test_an_answer_that_is_not_http_is_tried_again(told):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        gateway = told("http://127.0.0.1:%d/hook/s3cret" % listener.getsockname()[1])
+        promote(gateway)
+        for answer in (b"220 another service\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"):
+            client, _ = listener.accept()
+            with client:
+                assert client.recv(65536)
+                client.sendall(answer)
+    eventually(lambda: counted(gateway, "sent") == 1, "it is told in the end")
+    assert counted(gateway, "retried") == 1 and counted(gateway, "refused") == 0
+
+
+def test_an_instance_is_named_by_the_port_it_listens_on(told, receiver):
+    gateway = told(receiver.hook)
+    promote(gateway)
+    (alert,) = receiver.wait_for("CutoverRolloutChanged")
+    assert alert["labels"]["instance"] == f"{socket.gethostname()}:{gateway.admin_port}"
 
 
 def test_slack_gets_a_text(told, receiver):

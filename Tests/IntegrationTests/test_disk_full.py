@@ -1,5 +1,7 @@
 """A disk that is full or cannot be written: 503 on writes while reads go on (contract §6, point 7)."""
 
+import subprocess
+
 import pytest
 
 from support.parallel import in_parallel
@@ -49,6 +51,19 @@ def test_a_full_disk_refuses_writes_and_serves_reads(small, legacy_store, new_st
         for path, body in acknowledged.items():
             assert store.documents[path] == body
     assert set(legacy_store.documents) == set(acknowledged), "what was refused has reached nobody"
+
+
+def test_a_limit_on_the_size_of_files_is_like_a_full_disk(make_gateway, legacy_store, new_store):
+    """RLIMIT_FSIZE, as `LimitFSIZE=` sets it: the signal that comes with it must not end the gateway."""
+    gateway = make_gateway(legacy_store, new_store, start=False, config={"routes": CHANGE_ROUTES})
+    gateway.prefix = ["prlimit", "--fsize=1048576:unlimited"]
+    gateway.start()
+    statuses = [gateway.fetch("PUT", f"/notes/{index}", body=BODY, user="u").status for index in range(60)]
+    assert statuses[0] == 200 and statuses[-1] == 503
+    assert gateway.get("/notes/0", user="u").status == 200
+    subprocess.run(["prlimit", "--pid", str(gateway.process.pid), "--fsize=unlimited:unlimited"], check=True)
+    gateway.prefix = []
+    eventually(lambda: gateway.fetch("PUT", "/notes/1", body=BODY, user="u").status == 200, "writes go on", 60)
 
 
 def test_a_data_directory_that_cannot_be_made_is_an_error_that_names_it(make_gateway, legacy, new):

@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from support.backend import reply
-from support.gateway import Gateway, cutover
+from support.gateway import Gateway, cutover, free_port
 from support.waiting import eventually
-from support.wire import request_bytes
+from support.wire import Truncated, request_bytes
 
 
 def test_requests_under_way_finish_before_the_gateway_ends(make_gateway, legacy, new):
@@ -70,6 +70,50 @@ def test_a_port_in_use_is_an_error_that_names_it(make_gateway, legacy, new):
         gateway.start(wait=False)
         assert gateway.process.wait(20) == 1
         assert address in gateway.log()
+
+
+@pytest.mark.parametrize("key", ["listen", "admin"])
+def test_a_second_gateway_on_the_same_address_does_not_start(make_gateway, legacy, new, key):
+    first = make_gateway(legacy, new)
+    port = first.port if key == "listen" else first.admin_port
+    config = {"listen": f"127.0.0.1:{port}"} if key == "listen" else {"admin": {"listen": f"127.0.0.1:{port}"}}
+    second = make_gateway(legacy, new, config=config, start=False)
+    second.start(wait=False)
+    assert second.process.wait(20) == 1
+    assert f"127.0.0.1:{port}: address already in use" in second.log() and f"sport = :{port}" in second.log()
+    assert not second.is_ready
+    for _ in range(20):
+        assert first.get("/").status == 200 and first.admin("GET", "/readyz")[0] == 200
+
+
+def test_a_gateway_starts_again_on_its_address_under_load(make_gateway, legacy, new):
+    """Connections of the one before, open, half-closed or in TIME_WAIT, are no obstacle."""
+    ports = [free_port(), free_port()]
+    gateway = make_gateway(legacy, new, config={
+        "listen": f"127.0.0.1:{ports[0]}", "admin": {"listen": f"127.0.0.1:{ports[1]}"}, "workers": 4})
+    ended = threading.Event()
+
+    def ask():
+        while not ended.is_set():
+            try:
+                gateway.get("/")
+            except (OSError, Truncated):
+                pass
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for end in (gateway.stop, gateway.kill, gateway.stop):
+            with gateway.connect() as idle:
+                idle.request("GET", "/")
+                end()
+                gateway.start()
+                assert gateway.port == ports[0] and gateway.get("/").status == 200
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_two_addresses_are_enough_to_serve(scratch, legacy, new):

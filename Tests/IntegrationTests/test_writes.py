@@ -241,6 +241,32 @@ def test_a_parked_leg_survives_a_restart_of_the_gateway(writing, new_store):
     eventually(lambda: new_store.applied == [("r", 1)], "the replay arrives")
 
 
+def test_a_replay_does_not_put_old_content_over_newer(make_gateway, legacy_store, new_store):
+    gateway = make_gateway(legacy_store, new_store, config={"routes": [
+        {"match": "PUT /notes/{record}", "kind": "write"}]})
+    new_store.refuse = lambda request: reply(b"no", 422) if request.body == b"old" else None
+    for path in ("/notes/a", "/notes/b"):
+        assert gateway.fetch("PUT", path, body=b"old", user="u").status == 200
+    eventually(lambda: gateway.status()["journal"]["parked"] == 2, "two legs are parked")
+    assert gateway.fetch("PUT", "/notes/a", body=b"newer", user="u").status == 200
+    gateway.settle()
+    new_store.refuse = lambda request: None
+    done = gateway.command("journal", "replay", "--all-parked", check=False)
+    assert done.returncode == 1 and "1 change is sent again" in done.stdout
+    assert "stays parked: change 1 is older than change 3 of the same record" in done.stdout
+    eventually(lambda: new_store.documents.get("/notes/b") == b"old", "the other one arrives")
+    gateway.settle()
+    assert new_store.documents["/notes/a"] == b"newer"
+    assert gateway.status()["journal"]["parked"] == 1
+    gateway.command("journal", "settle", "1", "--reason", "written again since")
+    assert gateway.status()["journal"]["parked"] == 0
+    (row,) = [row for row in gateway.read("journal")["items"] if row["seq"] == 1]
+    assert row["legs"]["new"]["state"] == "superseded" and row["legs"]["new"]["last_status"] == 422
+    event = gateway.read("events?limit=1")["items"][0]
+    assert (event["action"], event["reason"]) == ("journal settle", "written again since")
+    assert new_store.documents["/notes/a"] == b"newer"
+
+
 @pytest.mark.parametrize("status", [404, 410])
 def test_deleting_what_the_other_backend_does_not_have_holds(writing, legacy_store, new_store, status):
     legacy_store.documents["/notes/1"] = b"only here"

@@ -32,10 +32,56 @@ package enum ChangeRules {
             "onlyWhatNewTookWhileLegacyWasNotWrittenIsMissingThere",
             onlyWhatNewTookWhileLegacyWasNotWrittenIsMissingThere),
         JournalRule("pruningGoesInStepsAndStartsOver", pruningGoesInStepsAndStartsOver),
+        JournalRule("whatWasWrittenToARecordSinceIsFound", whatWasWrittenToARecordSinceIsFound),
     ]
     /// How many rows one `prune` looks at, in every store.
     private static let pruneStepRows = 1_000
     private static let short = Retention(rollbackWindowMilliseconds: 100, idempotencyMilliseconds: 100)
+
+    static func whatWasWrittenToARecordSinceIsFound(_ open: JournalOpener) throws {
+        let store = try open()
+        func put(_ records: [(String, Int64?)], user: String? = "anna", new: LegState) throws -> Sequence64 {
+            let said = try store.said(submission(user: user, records))
+            let sequence = try #require(said.first.flatMap { Int64($0.dropFirst("accepted ".count)) })
+            try store.apply([.accepted(sequence, new: new)], now: 2_000)
+            return sequence
+        }
+        let old = try put([("a", nil)], new: .parked)
+        let versioned = try put([("v", 1)], new: .parked)
+        let batch = try put([("x", nil), ("y", nil), ("z", nil)], new: .parked)
+        let nameless = try put([], new: .parked)
+        let removal = try put([("w", nil)], new: .parked)
+        let nobodys = try put([("a", nil)], user: nil, new: .parked)
+        func behind(_ sequence: Sequence64, on side: Side = .new) throws -> Sequence64? {
+            try store.changeBehind(sequence, on: side)
+        }
+        // The same record of somebody else, another record, and what new did not take either.
+        _ = try put([("a", nil)], user: "bert", new: .applied)
+        _ = try put([("b", nil)], new: .applied)
+        let again = try put([("a", nil)], new: .parked)
+        for sequence in [old, versioned, batch, nameless, removal, nobodys, again] {
+            #expect(try behind(sequence) == nil)
+        }
+        // Legacy has it, new does not.
+        #expect(try behind(old, on: .legacy) == again && behind(again, on: .legacy) == nil)
+        for state in [LegState.applied, .superseded, .pending, .awaitingCopy, .parked, .skipped] {
+            let later = try put([("a", nil)], new: state)
+            let counts = ![.parked, .skipped].contains(state)
+            #expect(try behind(old) == (counts ? later : nil) && behind(again) == (counts ? later : nil))
+            try store.apply([.leg(later, .new, LegStatus(.refused))], now: 2_000)
+        }
+        // With a revision, alone or in a batch, from this side and from that.
+        _ = try put([("v", 2)], new: .applied)
+        #expect(try behind(versioned) == nil)
+        let revised = try put([("w", 7)], new: .applied)
+        #expect(try behind(removal) == revised)
+        let single = try put([("z", nil)], new: .applied)
+        #expect(try behind(batch) == single)
+        let many = try put([("q", nil), ("a", nil)], new: .applied)
+        #expect(try behind(old) == many && behind(nobodys) == nil && behind(nameless) == nil)
+        let strangers = try put([("q", nil), ("a", nil)], user: nil, new: .pending)
+        #expect(try behind(nobodys) == strangers && behind(4_711) == nil)
+    }
 
     static func aChangeComesBackAsItWasSubmitted(_ open: JournalOpener) throws {
         let store = try open()

@@ -80,7 +80,7 @@ final class PlayedBackend {
 
     func open() {
         guard listener < 0 else { return }
-        listener = address.listen(backlog: 128, reusePort: false)
+        listener = address.listen(backlog: 128, joins: false)
         precondition(listener >= 0, "cannot listen on a local socket: \(listener)")
     }
 

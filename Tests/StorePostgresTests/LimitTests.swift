@@ -137,6 +137,7 @@ import Testing
             (PostgresQueries.rows, ["change_pkey"]),
             (PostgresQueries.unshared(skippedOnly: false), ["change_unshared"]),
             (PostgresQueries.unshared(skippedOnly: true), ["change_skipped"]),
+            (PostgresQueries.behind(.new), ["change_record", "batch_record_record", "record_revision_pkey"]),
             (PostgresQueries.counts, ["change_outstanding", "change_parked"]),
         ]
         for (statement, indexes) in expected {

@@ -18,6 +18,17 @@ import Testing
         }
     }
 
+    @Test func whatWasWrittenSinceIsFoundThroughIndexes() throws {
+        let store = try SQLiteStore(directory: directory.path)
+        let plan = try Statement(store.connection, "EXPLAIN QUERY PLAN " + SQLiteQueries.behind("new_state"))
+        var lines: [String] = []
+        while try plan.step() { lines.append(plan.text(3)) }
+        let text = lines.joined(separator: "\n")
+        #expect(text.contains("change_record (user=? AND record=? AND sequence>?)"), "\(text)")
+        #expect(text.contains("batch_record_record (record=? AND sequence>?)"), "\(text)")
+        #expect(!text.contains("SCAN c") && !text.contains("SCAN b") && !text.contains("SCAN r"), "\(text)")
+    }
+
     @Test func listingsUseTheirIndexes() throws {
         let store = try SQLiteStore(directory: directory.path)
         let indexes = [

@@ -86,6 +86,8 @@ import Testing
             DROP INDEX change_outstanding;
             DROP INDEX change_unshared;
             DROP INDEX change_skipped;
+            DROP INDEX change_record;
+            DROP INDEX batch_record_record;
             DROP TABLE history;
             CREATE INDEX change_outstanding ON change (sequence) WHERE \(Schema.outstanding);
             PRAGMA user_version = 1

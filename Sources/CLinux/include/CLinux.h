@@ -74,17 +74,25 @@ static inline void clinux_no_delay(int fd) {
 }
 // Accepts one connection, non-blocking and without delay; `peer` receives its address.
 int clinux_accept(int fd, struct sockaddr_storage *peer);
-static inline int clinux_listen(const struct sockaddr *address, socklen_t size, int backlog, int reuse_port) {
+// `joins`: other sockets of this process listen there, and have said that they share (clinux_share_port). Without it the address has to be
+// free: left over connections, TIME_WAIT included, do not matter (SO_REUSEADDR), anybody else who listens does, whatever that one shares.
+static inline int clinux_listen(const struct sockaddr *address, socklen_t size, int backlog, int joins) {
     int one = 1, fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return -errno;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (reuse_port) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
+    if (joins) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
     if (bind(fd, address, size) < 0 || listen(fd, backlog) < 0) {
         int e = errno;
         close(fd);
         return -e;
     }
     return fd;
+}
+// Lets further sockets of this user listen where this one does already. After listen(), so that of two processes that start at once only one
+// gets this far: while neither listens the kernel lets both bind.
+static inline int clinux_share_port(int fd) {
+    int one = 1;
+    return setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) < 0 ? -errno : 0;
 }
 // Starts a non-blocking connect; success means "begun", the outcome shows when the socket becomes writable.
 static inline int clinux_connect(const struct sockaddr *address, socklen_t size) {
@@ -159,7 +167,11 @@ static inline void clinux_raise_descriptor_limit(void) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 // SIG_IGN is a cast, which Swift's importer leaves out.
-static inline void clinux_ignore_broken_pipes(void) { signal(SIGPIPE, SIG_IGN); }
+// A pipe that broke and a file at its size limit (RLIMIT_FSIZE) are then errors of the write, EPIPE and EFBIG, and not the end of the process.
+static inline void clinux_ignore_write_signals(void) {
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
 
 // Replaces this process by a new run of its own program. Every descriptor but the first three is closed by that. Returns only
 // when it cannot.

@@ -98,13 +98,25 @@ function renderParked() {
     renderActions();
 }
 
+// Legs that the gateway did not send, because the record was written again since.
+function heldText(held) {
+    if (!held.length) return "";
+    const [first] = held;
+    const more = held.length > 1 ? ` So ${held.length > 2 ? "are" : "is"} ${countText(held.length - 1)} more.` : "";
+    return `Not sent: ${first.reason}.${more} Look at the records; cutover journal settle keeps what the backend has, `
+        + "cutover journal replay --force puts the old content there.";
+}
+
 async function replay(body) {
     if (!mayChange("Replaying a leg")) return;
     const says = byId("parked-says");
     say(says, "Replaying …");
     try {
         const answer = await change("POST", "journal/replay", { ...body, reason: PAGE_REASON });
-        say(says, `${many(answer.replayed, "change")} on the way again. What is refused once more comes back here.`);
+        const held = answer.held ?? [];
+        const sent = answer.replayed || !held.length
+            ? `${many(answer.replayed, "change")} on the way again. What is refused once more comes back here. ` : "";
+        say(says, sent + heldText(held));
         parked.shownFor = null;
         feed.restart();
     } catch (error) {

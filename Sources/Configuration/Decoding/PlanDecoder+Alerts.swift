@@ -33,7 +33,9 @@ extension Loading {
         let key = "alerts.webhook_file"
         alerts.webhookFile = path
         switch files.read(path, limit: Self.webhookBytesMax + 1) {
-        case .failure(let failure): diagnostics.error(key, value: path, "cannot be read (\(failure.reason))")
+        case .failure(let failure):
+            // The value may be the URL itself, put here by mistake.
+            diagnostics.error(key, "cannot be read (\(failure.reason))", accepted: "a file that holds the URL")
         case .success(let bytes):
             let text = String(decoding: bytes, as: UTF8.self).trimmed
             guard !text.isEmpty else { return diagnostics.error(key, value: path, "an empty file") }

@@ -72,6 +72,9 @@ final class AdminAPI: Sendable {
         if let refusal = access.refusal(of: request, isRead: isRead) { return refusal }
         if request.path == "/metrics", isRead { return await metricsPage() }
         guard let found = AdminRoute.find(request) else { return notAllowed(at: request.path) }
+        do throws(BadCall) { try Query(request.query).accepts(only: found.route.queryNames) } catch {
+            return problem(400, error.text)
+        }
         let response = await found.route.answer(self, request, found.id)
         if !isRead, response.status < 300 { streams.somethingChanged() }
         return response

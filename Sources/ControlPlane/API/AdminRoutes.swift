@@ -41,6 +41,7 @@ struct AdminRoute: Sendable {
         AdminRoute("GET", "/mismatches") { api, request, _ in api.mismatches(request) },
         AdminRoute("GET", "/journal") { api, request, _ in await api.journalRows(request) },
         AdminRoute("POST", "/journal/replay") { api, request, _ in await api.replay(request) },
+        AdminRoute("POST", "/journal/settle") { api, request, _ in await api.settle(request) },
         AdminRoute("GET", "/reverse-sync") { api, _, _ in api.reverseSyncReport() },
         AdminRoute("POST", "/reverse-sync") { api, request, _ in await api.startReverseSync(request) },
         AdminRoute("GET", "/events") { api, request, _ in await api.events(request) },
@@ -57,6 +58,9 @@ struct AdminRoute: Sendable {
         }
         return nil
     }
+
+    /// The parameters that the operation takes, as its description says.
+    var queryNames: [String] { Operations.all["\(method) \(path)"]?.queryNames ?? [] }
 
     /// What may be done at a path; empty when there is nothing.
     static func methods(at path: String) -> [String] {

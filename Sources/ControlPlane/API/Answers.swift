@@ -19,8 +19,7 @@ func problem(_ status: Int, _ detail: String, reasons: [String] = []) -> Service
         ("type", "about:blank"), ("title", .string(titles[status] ?? "Error")), ("status", .number(String(status))),
         ("detail", .string(detail)),
     ]
-    let id = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
-    members.append(("request_id", .string(hexadecimal(id.0) + hexadecimal(id.1))))
+    members.append(("request_id", .string(randomRequestID())))
     if !reasons.isEmpty { members.append(("reasons", .array(reasons.map { .string($0) }))) }
     var response = ServiceResponse(
         status: status, contentType: "application/problem+json", text: JSONValue.object(members).text + "\n")

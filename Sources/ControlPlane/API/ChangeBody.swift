@@ -129,27 +129,30 @@ struct ChangeBody {
 extension AdminAPI {
     /// Who asks for a change, and on what condition.
     func origin(_ request: ServiceRequest, _ body: ChangeBody) throws(BadCall) -> ChangeOrigin {
-        ChangeOrigin(
-            actor: "admin@\(request.peer)", reason: body.reason, ifGeneration: try generation(request),
-            isDryRun: body.dryRun)
+        var origin = ChangeOrigin(actor: "admin@\(request.peer)", reason: body.reason, isDryRun: body.dryRun)
+        origin.ifGenerations = try generations(request)
+        return origin
     }
 
-    /// The generation of `If-Match`; nil when any will do.
-    private func generation(_ request: ServiceRequest) throws(BadCall) -> Int64? {
+    /// The generations of `If-Match`; nil when any will do. Tags are compared strongly (RFC 9110 §13.1.1): a weak one, or one that no
+    /// generation has, matches nothing.
+    private func generations(_ request: ServiceRequest) throws(BadCall) -> [Int64]? {
         let lines = request.headers.filter { $0.name == "if-match" }.map(\.value)
-        guard let text = lines.first, text != "*" else { return nil }
-        var digits = text.hasPrefix("W/") ? text.dropFirst(2) : Substring(text)
-        if digits.count > 2, digits.hasPrefix("\""), digits.hasSuffix("\"") { digits = digits.dropFirst().dropLast() }
-        guard lines.count == 1, let number = wholeNumber(digits) else {
-            throw BadCall(text: "If-Match: \"\(text.prefix(40))\" is no generation; accepted: \"12\"")
+        if lines.isEmpty || lines == ["*"] { return nil }
+        let text = lines.joined(separator: ",")
+        guard let tags = entityTags(text) else {
+            throw BadCall(
+                text: "If-Match: \"\(text.prefix(40))\" is no list of entity tags; accepted: \"12\", in its quotes")
         }
-        return number
+        return tags.compactMap { tag in
+            guard !tag.isWeak, let number = Int64(tag.text), String(number) == tag.text else { return nil }
+            return number
+        }
     }
 
     /// The answer to whoever has seen another generation than the present one; nil when there is none.
     func outdated(_ origin: ChangeOrigin) async -> ServiceResponse? {
-        guard let seen = origin.ifGeneration else { return nil }
         let current = await controller.state.generation
-        return seen == current ? nil : answer(.outdated(current: current), origin)
+        return origin.accepts(current) ? nil : answer(.outdated(current: current), origin)
     }
 }

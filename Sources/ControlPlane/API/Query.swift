@@ -3,7 +3,7 @@ struct BadCall: Error {
     let text: String
 }
 
-/// The parameters of a request. Those that an operation does not know are passed over, those that it knows are read strictly.
+/// The parameters of a request, read strictly. Those that an operation does not know are refused before it is asked (`AdminAPI.handle`).
 struct Query {
     private var values: [String: [String]] = [:]
 
@@ -13,6 +13,15 @@ struct Query {
             values[decodePercent(String(parts[0])), default: []].append(
                 parts.count > 1 ? decodePercent(String(parts[1])) : "")
         }
+    }
+
+    /// A mistyped name would otherwise ask for something else than was meant.
+    /// - Throws: the first parameter, by its name, that is none of these.
+    func accepts(only names: [String]) throws(BadCall) {
+        guard let unknown = values.keys.sorted().first(where: { !names.contains($0) }) else { return }
+        throw BadCall(
+            text: "unknown parameter \"\(unknown.prefix(40))\"; accepted: "
+                + (names.isEmpty ? "none" : names.joined(separator: ", ")))
     }
 
     /// - Throws: a parameter that is given twice: nobody could tell which one is meant.

@@ -31,6 +31,9 @@ final class AlertDesk: Sendable {
         self.sender = sender
     }
 
+    /// Says what tells this gateway from others, which is known for certain only when it listens.
+    func call(_ instance: String) { state.withLock { $0.rules.instance = instance } }
+
     /// Takes over the plan's `alerts`. A new receiver hears of what is raised.
     func configure(_ alerts: PlanAlerts?) {
         let receiver = AlertReceiver(alerts)

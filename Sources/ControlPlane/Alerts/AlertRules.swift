@@ -6,7 +6,7 @@ import Rollout
 /// alert, not many. Durations are measured by the monotonic clock; the wall clock is only written down.
 struct AlertRules {
     /// What distinguishes this gateway from the others of a store.
-    let instance: String
+    var instance: String
     private var tracked: [String: Tracked] = [:]
     private var progress = JournalProgress()
 

@@ -8,7 +8,6 @@ import Synchronization
 final class AlertSender: Sendable {
     /// Connecting, sending and receiving together, in milliseconds.
     static let attemptMilliseconds = 10_000
-    private static let answerBytesMax = 64 * 1024
 
     typealias Exchange = @Sendable (HTTPRequest) -> Result<HTTPAnswer, HTTPFailure>
 
@@ -141,7 +140,7 @@ final class AlertSender: Sendable {
             method: "POST", url: receiver.url, body: Array(AlertMessage.body(alerts, receiver.format).text.utf8))
         request.headers = [(name: "Content-Type", value: "application/json")]
         request.timeoutMilliseconds = Int(timeout)
-        request.maximumBytes = Self.answerBytesMax
+        request.wantsBody = false
         request.userAgent = "cutover/\(productVersion)"
         return request
     }
@@ -173,9 +172,8 @@ final class AlertSender: Sendable {
             default: return (.refused, "it answers \(answer.status)")
             }
         case .failure(let failure):
-            // Nobody who takes alerts answers with so much.
-            let isFinal = failure.kind == .tooLarge || failure.kind == .badURL
-            return (isFinal ? .refused : .later(after: nil), failure.detail)
+            // What is no answer (a proxy that starts, another service for a moment) says nothing about the next try.
+            return (failure.kind == .badURL ? .refused : .later(after: nil), failure.detail)
         }
     }
 

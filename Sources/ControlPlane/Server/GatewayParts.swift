@@ -17,6 +17,8 @@ struct GatewayParts: Sendable {
     let tokens: AdminTokens
     let controller: RolloutController
     let dataPlane: DataPlane
+    /// What the control plane counts.
+    let control = LoopMetrics()
     let board: FigureBoard
     let history: HistoryRecorder
     let reverseSync: ReverseSync
@@ -45,7 +47,6 @@ struct GatewayParts: Sendable {
         }
         let coordinator = CoordinatorBox()
         storage.journal.start { coordinator.enter($0) }
-        let control = LoopMetrics()
         let snapshot: Snapshot
         (controller, snapshot) = try GatewayParts.makeController(settings, identity, storage, control)
         let journal = storage.journal
@@ -60,7 +61,7 @@ struct GatewayParts: Sendable {
         streams = EventStreams(subscribeHistory: { [history] send in
             _ = history.listen { row in send(historyJSON(row).text) }
         })
-        alerts = AlertDesk(instance: gatewayName(settings))
+        alerts = AlertDesk(instance: gatewayName(settings, port: nil))
         pilot = PilotDriver(
             controller: controller, board: board, dataPlane: dataPlane, journal: journal, name: gatewayName(settings),
             loadSeconds: { [history] in await history.loadSeconds(since: $0) },

@@ -5,6 +5,7 @@ import Journal
 import JournalThreads
 import Rollout
 import Synchronization
+import Telemetry
 
 /// A whole gateway, from its start to its end. What `cutover serve` runs, and the demo.
 ///
@@ -59,16 +60,23 @@ package final class GatewayServer: Sendable {
             let api = parts.makeAPI(
                 reload: { [self] origin in await reload(origin) },
                 isReady: { [self] in isReady.load(ordering: .acquiring) })
-            let service = LocalService(bodyMaxBytes: 1 << 20, commonFields: AdminAPI.commonFields) {
+            let service = LocalService(
+                bodyMaxBytes: 1 << 20, commonFields: AdminAPI.commonFields,
+                // The only writer of this counter is the service's own thread.
+                whenFull: { [parts] in parts.control.limitHit(.adminConnections) }
+            ) {
                 await api.handle($0)
             }
             try service.start(address: parts.settings.admin.address)
             admin.withLock { $0 = service }
+            parts.alerts.call(gatewayName(parts.settings, port: service.port))
             parts.alerts.configure(parts.settings.plan?.alerts)
             secondHand.start()
             isReady.store(true, ordering: .releasing)
             return (ports, service.port)
         } catch {
+            // The others are not to wait for a lease of a gateway that never ran.
+            parts.storage.cluster?.leave()
             throw ServerError(text: error.text)
         }
     }

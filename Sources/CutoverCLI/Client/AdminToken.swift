@@ -3,6 +3,8 @@ struct AdminToken: Sendable, CustomStringConvertible {
     private let text: String
     /// Where it was found, for messages.
     let source: String
+    /// Found lying in the data directory, not given: it may be older than the gateway's.
+    var isFound = false
 
     var headerValue: String { "Bearer \(text)" }
     var description: String { "token from \(source)" }
@@ -56,9 +58,10 @@ enum TokenSearch: Sendable {
         let file = (named ?? "./cutover-data") + "/admin.token"
         do throws(FileFailure) {
             let bytes = try invocation.surroundings.readFile(file)
-            guard let token = AdminToken(String(decoding: bytes, as: UTF8.self), source: file) else {
+            guard var token = AdminToken(String(decoding: bytes, as: UTF8.self), source: file) else {
                 return .missing("\(file) holds none")
             }
+            token.isFound = true
             return .found(token)
         } catch {
             return .missing(error.message)

@@ -61,7 +61,7 @@ struct RefusedCommand: Sendable {
             case "promote" where reasons.contains("gate "):
                 "`cutover status` shows the figures, --force goes on all the same, `cutover rollback` goes back"
             case "promote" where reasons.contains("there is no plan"): "`cutover set-percent N` does"
-            case "journal replay": "`cutover journal --parked` lists what can be sent again"
+            case "journal replay", "journal settle": "`cutover journal --parked` lists what can be sent again"
             case "resume" where reasons.contains("promote"): "`cutover promote` does"
             case "resume" where reasons.contains("percent"): "`cutover set-percent N` does"
             case "resume-legacy" where !isForced: "`cutover reverse-sync` brings it there"

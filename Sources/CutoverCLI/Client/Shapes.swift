@@ -150,8 +150,26 @@ struct ChangeReport: Decodable {
 
 /// What `POST journal/replay` answers.
 struct ReplayReport: Decodable {
+    /// A leg that stays parked.
+    struct Held: Decodable {
+        var seq: Int
+        var reason: String?
+    }
+
     var replayed: Int?
     var seqs: [Int]?
+    var held: [Held]?
+    var isDryRun: Bool?
+
+    private enum CodingKeys: String, CodingKey {
+        case replayed, seqs, held
+        case isDryRun = "dry_run"
+    }
+}
+
+/// What `POST journal/settle` answers.
+struct SettleReport: Decodable {
+    var settled: Int?
 }
 
 /// An item of `GET journal`.

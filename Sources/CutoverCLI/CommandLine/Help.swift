@@ -77,7 +77,7 @@ enum CommandGroup: CaseIterable {
                 "promote", "rollback", "pause", "resume", "set-percent", "pin", "unpin", "stop-legacy", "resume-legacy",
                 "reverse-sync",
             ]
-        case .watching: ["status", "explain", "mismatches", "journal", "journal replay", "events"]
+        case .watching: ["status", "explain", "mismatches", "journal", "journal replay", "journal settle", "events"]
         case .local: ["hash", "compare", "bucket", "store migrate", "version"]
         }
     }

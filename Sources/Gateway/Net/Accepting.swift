@@ -5,11 +5,21 @@ import CLinux
 /// - Parameters:
 ///   - whenShort: the process is out of descriptors or memory; accepting pauses for 100 ms, and clients wait in the
 ///     backlog.
+///   - turn: after so many clients in a row everybody else on the loop has a turn, so that those who came first are read from.
 ///   - admit: owns the descriptor from then on.
 func acceptClients(
-    from listener: Connection, loop: EventLoop, whenShort: () -> Void = {}, admit: (Int32, sockaddr_storage) -> Void
+    from listener: Connection, loop: EventLoop, turn: Int = .max, whenShort: () -> Void = {},
+    admit: (Int32, sockaddr_storage) -> Void
 ) async {
+    var left = turn
     while listener.isOpen {
+        if left == 0 {
+            left = turn
+            // Until after the next look at what has arrived, which `yield` does not wait for.
+            await loop.sleep(1)
+            continue
+        }
+        left -= 1
         var peer = sockaddr_storage()
         let descriptor = clinux_accept(listener.fd, &peer)
         switch descriptor {

@@ -21,8 +21,9 @@ struct SocketAddress: @unchecked Sendable {
     }
 
     /// A listening descriptor, or a negative errno.
-    func listen(backlog: Int32, reusePort: Bool) -> Int32 {
-        withPointer { clinux_listen($0, $1, backlog, reusePort ? 1 : 0) }
+    /// - Parameter joins: another descriptor of this process listens there and shares (`clinux_share_port`).
+    func listen(backlog: Int32, joins: Bool) -> Int32 {
+        withPointer { clinux_listen($0, $1, backlog, joins ? 1 : 0) }
     }
 
     /// A descriptor whose non-blocking connect has begun, or a negative errno.

@@ -110,6 +110,11 @@ extension ClientSession {
     }
 }
 
+/// An id for a request that brought none, where no loop has one at hand.
+package func randomRequestID() -> String {
+    hexadecimal(UInt64.random(in: .min ... .max)) + hexadecimal(UInt64.random(in: .min ... .max))
+}
+
 /// Sixteen lower-case hexadecimal digits.
 package func hexadecimal(_ value: UInt64) -> String {
     let digits = String(value, radix: 16)

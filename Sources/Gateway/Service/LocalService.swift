@@ -55,7 +55,8 @@ package struct ServiceResponse: Sendable {
 /// thread with its own loop and shares parser, limits and timeouts with the proxy; the handler may block that thread for
 /// short work on local files.
 ///
-/// Limits: 1024 connections, `bodyMaxBytes` a request, 10 s for a head, 60 s idle, 10 s without a byte taken of a stream.
+/// Limits: 1024 connections (when they are used up, the one that has been without a whole request for longest makes room),
+/// `bodyMaxBytes` a request, 10 s for a head, 30 s without a byte of a body, 60 s idle, 10 s without a byte taken of a stream.
 package final class LocalService: @unchecked Sendable {
     package typealias Handler = @Sendable (ServiceRequest) async -> ServiceResponse
     private let loop = EventLoop()
@@ -63,20 +64,30 @@ package final class LocalService: @unchecked Sendable {
     private let limits = WireLimits()
     private let bodyMaxBytes: Int
     private let commonFields: [(name: String, value: String)]
+    private let connectionsMax: Int
+    private let bodyPartMilliseconds: Int64
+    private let whenFull: @Sendable () -> Void
     // Touched on the loop's thread only.
-    private var connections: [ObjectIdentifier: Connection] = [:]
+    private var sessions: [ObjectIdentifier: ServiceSession] = [:]
     private var listeners: [Connection] = []
     private let stopped = CountDown(1)
 
     /// The port that it listens on, from `start` on.
     package private(set) var port: UInt16 = 0
 
-    /// - Parameter commonFields: fields of every answer, those to malformed requests included; an answer that has a field of the
-    ///   same name keeps its own.
+    /// - Parameters:
+    ///   - commonFields: fields of every answer, those to malformed requests included; an answer that has a field of the same
+    ///     name keeps its own.
+    ///   - whenFull: a connection was closed because there are `connectionsMax`; on the service's thread.
     package init(
-        bodyMaxBytes: Int = 8 << 20, commonFields: [(name: String, value: String)] = [], handler: @escaping Handler
+        bodyMaxBytes: Int = 8 << 20, connectionsMax: Int = 1024, bodyPartMilliseconds: Int64 = 30_000,
+        commonFields: [(name: String, value: String)] = [], whenFull: @escaping @Sendable () -> Void = {},
+        handler: @escaping Handler
     ) {
         self.bodyMaxBytes = bodyMaxBytes
+        self.connectionsMax = connectionsMax
+        self.bodyPartMilliseconds = bodyPartMilliseconds
+        self.whenFull = whenFull
         self.commonFields = commonFields
         self.handler = handler
     }
@@ -97,14 +108,14 @@ package final class LocalService: @unchecked Sendable {
     package func stop() {
         loop.execute { [self] in
             for listener in listeners { listener.close() }
-            for connection in connections.values {
+            for session in sessions.values {
                 // Whoever streams waits for something else than this connection, and is told by this.
-                let ended = connection.onIdleEvent
-                connection.close()
+                let ended = session.connection.onIdleEvent
+                session.connection.close()
                 ended?()
             }
             listeners.removeAll()
-            connections.removeAll()
+            sessions.removeAll()
             // A turn later, so that whoever waited for one of them comes to its end.
             loop.stop()
         }
@@ -115,29 +126,52 @@ package final class LocalService: @unchecked Sendable {
         let listener = Connection(fd: descriptor, loop: loop, limits: limits, connecting: false)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {
-            await acceptClients(from: listener, loop: self.loop) { self.admit($0, $1) }
+            await acceptClients(from: listener, loop: self.loop, turn: LocalService.acceptedAtOnce) {
+                self.admit($0, $1)
+            }
         }
     }
 
+    /// Few enough that none of them is closed to make room before it could be read from.
+    private static let acceptedAtOnce = 64
+
     private func admit(_ descriptor: Int32, _ peer: sockaddr_storage) {
-        guard connections.count < 1024 else {
-            close(descriptor)
-            return
+        if sessions.count >= connectionsMax {
+            whenFull()
+            guard makeRoom() else {
+                close(descriptor)
+                return
+            }
         }
         let connection = Connection(fd: descriptor, loop: loop, limits: limits, connecting: false)
-        connections[ObjectIdentifier(connection)] = connection
         var address = peer
         let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
             let count = clinux_host_text(&address, buffer.baseAddress, 64)
             return String(decoding: buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
+        let session = ServiceSession(
+            connection: connection, loop: loop, peer: text, bodyMaxBytes: bodyMaxBytes,
+            bodyPartMilliseconds: bodyPartMilliseconds, commonFields: commonFields)
+        sessions[ObjectIdentifier(session)] = session
         Task.immediate(executorPreference: loop) {
-            await ServiceSession(
-                connection: connection, loop: self.loop, peer: text, bodyMaxBytes: self.bodyMaxBytes,
-                commonFields: self.commonFields
-            ).serve(self.handler)
+            await session.serve(self.handler)
             connection.close()
-            self.connections[ObjectIdentifier(connection)] = nil
+            self.sessions[ObjectIdentifier(session)] = nil
         }
+    }
+
+    /// Closes the connection that has been without a whole request for longest: somebody who only holds connections open, on purpose or not,
+    /// must not keep others out.
+    /// - Returns: false when every connection has a request that is being answered.
+    private func makeRoom() -> Bool {
+        var longest: (session: ServiceSession, since: UInt64)?
+        for session in sessions.values {
+            guard let since = session.waitingSince, since < longest?.since ?? .max else { continue }
+            longest = (session, since)
+        }
+        guard let session = longest?.session else { return false }
+        sessions[ObjectIdentifier(session)] = nil
+        session.connection.close()
+        return true
     }
 }

@@ -3,18 +3,24 @@ import HTTPWire
 
 /// One connection of a `LocalService`. Confined to its loop.
 final class ServiceSession {
-    private let connection: Connection
+    let connection: Connection
+    /// Since when no whole request has come, in loop milliseconds; nil while one is being answered.
+    private(set) var waitingSince: UInt64?
     private let loop: EventLoop
     private let peer: String
     private let bodyMaxBytes: Int
+    private let bodyPartMilliseconds: Int64
     private let commonFields: [(name: String, value: String)]
 
+    /// - Parameter bodyPartMilliseconds: how long the next part of a body may take.
     init(
-        connection: Connection, loop: EventLoop, peer: String, bodyMaxBytes: Int,
+        connection: Connection, loop: EventLoop, peer: String, bodyMaxBytes: Int, bodyPartMilliseconds: Int64,
         commonFields: [(name: String, value: String)]
     ) {
+        self.bodyPartMilliseconds = bodyPartMilliseconds
         self.connection = connection
         self.loop = loop
+        waitingSince = loop.now
         self.peer = peer
         self.bodyMaxBytes = bodyMaxBytes
         self.commonFields = commonFields
@@ -24,6 +30,7 @@ final class ServiceSession {
     func serve(_ handler: LocalService.Handler) async {
         do throws(IOFailure) {
             while let (request, keepAlive) = try await readRequest() {
+                waitingSince = nil
                 let response = await handler(request)
                 let isHead = request.method == "HEAD"
                 if let stream = response.stream {
@@ -32,6 +39,7 @@ final class ServiceSession {
                 }
                 try await send(response, toHead: isHead, keepAlive: keepAlive)
                 if !keepAlive { break }
+                waitingSince = loop.now
             }
             if connection.isOpen { connection.finishWriting() }
         } catch {}
@@ -82,7 +90,12 @@ final class ServiceSession {
                 return nil
             }
             if scanner.isDone { return (request, keepAlive) }
-            try await connection.fill(timeout: 30_000)
+            do throws(IOFailure) { try await connection.fill(timeout: bodyPartMilliseconds) } catch {
+                guard error == .timeout else { throw error }
+                try await refuse(
+                    408, "the body did not come whole: nothing more of it for \(bodyPartMilliseconds / 1000) s")
+                return nil
+            }
         }
     }
 
@@ -151,10 +164,27 @@ final class ServiceSession {
     private func refuse(_ status: Int, _ detail: String) async throws(IOFailure) {
         let body =
             "{\"type\":\"about:blank\",\"title\":\(jsonString("\(StatusText.reason(status))")),\"status\":\(status),"
-            + "\"detail\":\(jsonString(detail))}\n"
+            + "\"detail\":\(jsonString(detail)),\"request_id\":\(jsonString(randomRequestID()))}\n"
         var response = ServiceResponse(status: status, contentType: "application/problem+json", text: body)
         response.headers.append(("Cache-Control", "no-store"))
         try await send(response, toHead: false, keepAlive: false)
         connection.finishWriting()
+        try await discardRest()
     }
+
+    /// Reads on for a moment what the client still sends. If the connection were closed at once, the kernel would answer that with a
+    /// reset, and a client that sends before it reads would never see why it was refused (RFC 9112 §9.6).
+    private func discardRest() async throws(IOFailure) {
+        let deadline = loop.now + ServiceSession.lingerMilliseconds
+        var left = ServiceSession.lingerBytes
+        while left > 0, loop.now < deadline {
+            connection.input.consume(connection.input.count)
+            try await connection.fill(timeout: Int64(deadline - loop.now))
+            left -= connection.input.count
+        }
+    }
+
+    /// How long, and how much, is read after a refusal.
+    static let lingerMilliseconds: UInt64 = 2_000
+    static let lingerBytes = 64 << 20
 }

@@ -178,7 +178,8 @@ struct AlertSenderTests {
 
     @Test(arguments: [
         (HTTPFailure.Kind.timedOut, AlertQueue.Outcome.later(after: nil)), (.unknownHost, .later(after: nil)),
-        (.tls, .later(after: nil)), (.badURL, .refused), (.tooLarge, .refused),
+        (.tls, .later(after: nil)), (.badURL, .refused), (.tooLarge, .later(after: nil)),
+        (.broken, .later(after: nil)),
     ])
     func whatNoAnswerMeans(_ kind: HTTPFailure.Kind, _ outcome: AlertQueue.Outcome) {
         #expect(AlertSender.judge(.failure(HTTPFailure(kind: kind, detail: "")), wall: 0).outcome == outcome)

@@ -81,7 +81,14 @@ package final class AdminTokens: Sendable {
             try check(existing, path)
             var bytes = [UInt8](repeating: 0, count: 4096)
             let count = read(existing, &bytes, bytes.count)
-            let token = bytes.prefix(max(0, count)).filter { $0 > 0x20 && $0 < 0x7f }
+            let isSpace = { (byte: UInt8) in byte <= 0x20 || byte == 0x7f }
+            let text = bytes.prefix(max(0, count)).drop(while: isSpace)
+            let token = text.prefix(text.lastIndex { !isSpace($0) }.map { $0 + 1 - text.startIndex } ?? 0)
+            // A note beside the token would become part of it, and nobody would get in any more.
+            guard token.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+                throw TokenError(
+                    text: "\(path) holds more than one token of printable ASCII: one line without white space")
+            }
             guard token.count >= 16 else { throw TokenError(text: "\(path) holds no token of at least 16 characters") }
             return Array(token)
         }

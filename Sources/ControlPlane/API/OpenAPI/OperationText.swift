@@ -11,6 +11,17 @@ struct OperationText {
     /// The problems that only some operations have, by status; all others are added by what kind of operation it is.
     var problems: [Int] = []
 
+    /// The names that a query may hold.
+    var queryNames: [String] {
+        parameters.compactMap { parameter in
+            guard case .object(let members) = parameter,
+                case .string("query")? = members.first(where: { $0.0 == "in" })?.1,
+                case .string(let name)? = members.first(where: { $0.0 == "name" })?.1
+            else { return nil }
+            return name
+        }
+    }
+
     struct Body {
         var schema: String
         var isRequired = false
@@ -62,8 +73,18 @@ enum Parameters {
         "Last-Event-ID", .object([("type", "string"), ("pattern", "^[0-9]*$")]),
         "what a client that connects anew has seen last; counts more than `after`")
     static let ifMatch = header(
-        "If-Match", .object([("type", "string"), ("pattern", "^((W/)?\"[0-9]{1,18}\"|[0-9]{1,18}|\\*)$")]),
-        "the generation that was seen; when the rollout has gone on, the answer is 412")
+        "If-Match",
+        .object([
+            ("type", "string"),
+            (
+                "pattern",
+                """
+                ^((W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*|\\*)$
+                """
+            ),
+        ]),
+        "the generation that was seen, or a list; when the rollout is at none of them, the answer is 412 (a weak tag never matches)"
+    )
 
     private static func query(_ name: String, _ schema: JSONValue, _ text: String) -> JSONValue {
         .object([

@@ -83,8 +83,19 @@ enum Operations {
             answers: [(200, Responses.json("done", "PinChange", isVersioned: true))], problems: [404, 409, 503]),
         "POST /journal/replay": OperationText(
             id: "replay", tag: "journal", summary: "Send parked legs again",
+            description: """
+                A leg without a revision for a record that was written again since stays parked, and `held` says so: its content is older \
+                than what the backend has. `force` sends it all the same; `POST journal/settle` is done with it.
+                """,
             body: .init(schema: "ReplayRequest", isRequired: true, example: .object([("seqs", .array([17]))])),
             answers: [(200, Responses.json("done", "Replay"))], problems: [409, 503]),
+        "POST /journal/settle": OperationText(
+            id: "settle", tag: "journal", summary: "Be done with parked legs: what the backend has stays",
+            description: "The legs become `superseded` and are not sent. Needs a `reason`.",
+            body: .init(
+                schema: "SettleRequest", isRequired: true,
+                example: .object([("seqs", .array([17])), ("reason", "written again since")])),
+            answers: [(200, Responses.json("done", "Settlement"))], problems: [409, 503]),
         "POST /reverse-sync": OperationText(
             id: "startReverseSync", tag: "journal",
             summary: "Bring legacy what it lacks, in order, and compare the backends",

@@ -1,11 +1,12 @@
 /// The schemas of what a change is asked with and answered by.
 enum ChangeSchemas {
     static let all: [(String, JSONValue)] = [
-        ("Problem", problem), ("PinChange", pinChange), ("Replay", replay),
+        ("Problem", problem), ("PinChange", pinChange), ("Replay", replay), ("Settlement", settlement),
         ("CommandRequest", Shape.request(common)), ("ForcibleRequest", Shape.request([force] + common)),
         ("StageRequest", Shape.request([to, force] + common)),
         ("PercentRequest", Shape.request([force] + common, required: [percent])),
         ("PinRequest", Shape.request(common, required: [("side", Shape.side)])), ("ReplayRequest", replayRequest),
+        ("SettleRequest", settleRequest),
         ("ReverseSyncRequest", reverseSyncRequest),
     ]
 
@@ -55,14 +56,27 @@ enum ChangeSchemas {
             "oneOf",
             .array([
                 Shape.request(
-                    [("all_parked", .object([("enum", .array([false, .null]))]))] + common,
+                    [("all_parked", .object([("enum", .array([false, .null]))])), force] + common,
                     required: [("seqs", sequences)]),
                 Shape.request(
-                    [("seqs", .object([("type", "null")]))] + common,
+                    [("seqs", .object([("type", "null")])), force] + common,
                     required: [("all_parked", .object([("const", true)]))]),
             ])
         )
     ])
+    private static let settleRequest = Shape.request(
+        [("dry_run", optionalFlag)],
+        required: [
+            ("seqs", sequences),
+            (
+                "reason",
+                .object([
+                    ("type", "string"), ("minLength", 1), ("maxLength", .number("\(ChangeBody.reasonMax)")),
+                    ("pattern", .string("^[^\\u0000]*[^\\u0000\\s][^\\u0000]*$")),
+                    ("description", "why the backend may go without these changes"),
+                ])
+            ),
+        ])
     private static let reverseSyncRequest = Shape.request(
         [
             (
@@ -88,6 +102,19 @@ enum ChangeSchemas {
     private static let pin = Shape.answer([("pin", Shape.orNull(Shape.side))])
     private static let pinChange = change(before: pin, after: pin)
     private static let replay = Shape.answer([
-        ("replayed", Shape.count), ("seqs", Shape.list(Shape.count)), ("dry_run", Shape.boolean),
+        ("replayed", Shape.count), ("seqs", Shape.list(Shape.count)),
+        (
+            "held",
+            Shape.described(
+                Shape.list(held), "parked legs that were not sent, because they are older than what is there")
+        ),
+        ("dry_run", Shape.boolean),
+    ])
+    private static let held = Shape.answer([
+        ("seq", Shape.count), ("side", Shape.side),
+        ("behind", Shape.described(Shape.count, "a later change of the same record")), ("reason", Shape.text),
+    ])
+    private static let settlement = Shape.answer([
+        ("settled", Shape.count), ("seqs", Shape.list(Shape.count)), ("dry_run", Shape.boolean),
     ])
 }

@@ -151,6 +151,29 @@ def test_another_attempt_is_judged_anew_and_not_by_what_was_seen_before(make_gat
     assert [event["actor"] for event in events(gateway, "rollback")] == ["gate", "gate"]
 
 
+def test_after_a_rollback_a_percent_that_is_set_starts_nothing_by_itself(make_gateway, legacy_store, new_store, users):
+    gateway = make_gateway(
+        legacy_store, new_store, plan=plan(stages=[{**one, "hold": "0s"} for one in STAGES], window="1s"),
+        config=config())
+    crowd = Crowd(gateway, everybody(users))
+    eventually(lambda: stage(gateway) == "canary", "it goes on by itself", 60)
+    gateway.change("POST", "rollout/rollback")
+    began = gateway.status()["rollout"]["state_since"]
+    answer = gateway.set_percent(0)
+    assert answer["after"]["state"] == "rolled_back" and answer["after"]["state_since"] == began
+    assert answer["warnings"] == ["the rollout stays rolled back: promote it to start again"]
+    assert events(gateway)[-1]["action"] == "set-percent"
+    stays(lambda: gateway.status()["rollout"]["percent"] == 0, "nobody promoted", 4)
+    following = gateway.status()["next"]
+    assert following["mode"] == "manual" and not following["ready"]
+    # The number of a stage is a number like any other.
+    gateway.set_percent(1)
+    stays(lambda: gateway.status()["rollout"]["percent"] == 1, "it was set by hand", 4)
+    gateway.change("POST", "rollout/promote", {"to": "canary", "force": True})
+    eventually(lambda: stage(gateway) == "early", "somebody has promoted", 60)
+    crowd.finish()
+
+
 def test_a_breach_after_the_last_stage_and_under_a_pause_still_acts(make_gateway, legacy_store, new_store, users):
     gateway = make_gateway(legacy_store, new_store, plan=plan(promote="manual"), config=config())
     crowd = Crowd(gateway, everybody(users))

@@ -74,6 +74,8 @@ struct RolloutReport: Decodable {
     var legacyWrites: Bool?
     var legacyUnwrittenSince: String?
     var keepEndsAt: String?
+    /// What holds the end of the writing of legacy although it is due.
+    var keepWaits: [String]?
     /// Why it is rolled back or paused.
     var stateReason: String?
 
@@ -83,6 +85,7 @@ struct RolloutReport: Decodable {
         case legacyWrites = "legacy_writes"
         case legacyUnwrittenSince = "legacy_unwritten_since"
         case keepEndsAt = "keep_ends_at"
+        case keepWaits = "keep_waits"
         case shadowPercent = "shadow_percent"
         case dualWrite = "dual_write"
     }

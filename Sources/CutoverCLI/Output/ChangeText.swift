@@ -6,7 +6,8 @@ enum ChangeText {
     private static let order = ["percent", "stage", "state", "pin", "side", "shadow_percent", "dual_write"]
     /// These differ after every change and tell nobody anything.
     private static let silent: Set<String> = [
-        "generation", "since", "plan", "at", "legacy_unwritten_since", "keep_ends_at", "state_reason",
+        "generation", "since", "state_since", "plan", "at", "legacy_unwritten_since", "keep_ends_at", "state_reason",
+        "keep_waits",
     ]
 
     /// nil when nothing changed that is worth a word.

@@ -129,6 +129,9 @@ struct StatusText {
             if blockers.contains(name) { continue }
             lines += sentence("gate", "\(name) fails" + (gate.reason.map { ": \($0)" } ?? ""), .red)
         }
+        for reason in (report.rollout?.keepWaits ?? []).prefix(3) {
+            lines += sentence("keep", "has ended, legacy is still written: \(reason)", .yellow)
+        }
         if let parked = report.journal?.parked, parked > 0 {
             let text =
                 "\(grouped(parked)) parked \(parked == 1 ? "leg waits" : "legs wait") for you: cutover journal --parked"

@@ -278,21 +278,25 @@ package actor RolloutController {
         return .done(before: before, after: after, warnings: warnings, generation: state.generation)
     }
 
-    /// Takes over a configuration that has been validated.
-    package func reload(_ settings: Settings, _ identity: IdentitySources, _ origin: ChangeOrigin) async
-        -> ChangeOutcome
-    {
+    /// Takes over a configuration that has been validated. The event says what has changed in the plan's rules.
+    /// - Parameter remarks: what is to be said of it.
+    package func reload(
+        _ settings: Settings, _ identity: IdentitySources, remarks: [String] = [], _ origin: ChangeOrigin
+    ) async -> ChangeOutcome {
         let old = self.settings
         let before = state
         self.settings = settings
         self.identity = identity
         machine = RolloutMachine(plan: settings.plan, configuredShadowHundredths: settings.shadow.shareHundredths)
         let next = machine.adopting(before, atMilliseconds: clinux_wall_milliseconds())
-        let event = event("reload", before: rolloutJSON(before), after: rolloutJSON(next), origin)
+        let rules = changedRules(from: old.plan, to: settings.plan)
+        let event = event(
+            "reload", before: rolloutJSON(before).adding(rules.before), after: rolloutJSON(next).adding(rules.after),
+            origin)
         let step = next == before ? nil : decide(next, standsUnstored: true)
         inForce.state = next
         dataPlane?.reload(snapshot, from: old)
-        var warnings: [String] = []
+        var warnings = remarks
         do throws(JournalError) {
             if let step {
                 try await save(step, event)

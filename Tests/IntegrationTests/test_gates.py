@@ -174,6 +174,20 @@ def test_after_a_rollback_a_percent_that_is_set_starts_nothing_by_itself(make_ga
     crowd.finish()
 
 
+def test_a_reload_that_takes_the_gates_from_an_automatic_plan_is_refused(make_gateway, legacy_store, new_store):
+    gateway = make_gateway(legacy_store, new_store, plan=plan(), config=config())
+    gateway.plan_file.write_text(json.dumps({**plan(), "gates": {}}))
+    status, problem, _ = gateway.admin("POST", "/api/v1/reload", {}, token=gateway.token())
+    assert status == 422 and "needs at least one gate" in problem["reasons"][0], problem
+    gateway.plan_file.write_text(json.dumps({**plan(), "gates": {}, "promote": "manual"}))
+    answer = gateway.change("POST", "reload", {})
+    assert "nothing judges whether new is well" in answer["warnings"][0]
+    assert gateway.status()["next"]["blocked_by"][0] == "the plan has no gate: nothing judges whether new is well"
+    event = events(gateway, "reload")[0]
+    assert (event["before"]["promote"], event["after"]["promote"]) == ("automatic", "manual")
+    assert event["after"]["gates.read_error_rate"] is None
+
+
 def test_a_breach_after_the_last_stage_and_under_a_pause_still_acts(make_gateway, legacy_store, new_store, users):
     gateway = make_gateway(legacy_store, new_store, plan=plan(promote="manual"), config=config())
     crowd = Crowd(gateway, everybody(users))

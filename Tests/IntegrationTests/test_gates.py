@@ -235,6 +235,11 @@ def test_an_outage_of_new_is_not_taken_for_quiet_because_new_is_not_asked_any_mo
     eventually(lambda: gateway.status()["rollout"]["state"] == "rolled_back", "it rolls back by itself", 30)
     crowd.finish()
     assert "gate fallback_rate fails" in events(gateway, "rollback")[0]["reason"]
+    said = "new does not answer; its breaker is open"
+    assert gateway.status()["next"]["blocked_by"][0] == said
+    dry = gateway.change("POST", "rollout/promote", {"dry_run": True, "force": True})
+    assert said in dry["warnings"] and said in gateway.change(
+        "POST", "rollout/percent", {"percent": 5, "dry_run": True})["warnings"]
     assert gateway.metrics()("cutover_fallbacks_total", kind="read", reason="breaker-open") > 0
     assert crowd.errors == []
 

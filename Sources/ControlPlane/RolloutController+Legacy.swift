@@ -52,20 +52,39 @@ extension RolloutController {
         return reasons
     }
 
-    /// Once a second: ends the writing of legacy when `keep` is over, and notices when legacy has caught up.
-    /// - Parameter now: milliseconds since 1970.
-    package func tick(now: Int64) async {
-        await lookForCatchUp(now: now)
+    /// Once a second: ends the writing of legacy when `keep` is over and nothing holds that. It gives up fallback and the quick
+    /// way back, so it takes what an automatic promotion takes.
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - judged: the state that the gates were asked about.
+    ///   - holds: what holds it, as sentences.
+    func endKeep(now: Int64, _ judged: RolloutState, holds: [String]) async {
         guard let end = machine.keepEndsMilliseconds(state), now >= end, let keep = settings.plan?.keepSeconds else {
+            keepWaits = []
             return
         }
-        let origin = ChangeOrigin(actor: "gateway", reason: "keep of \(durationWords(keep)) has ended")
-        // Refused while somebody needs legacy: asked again with the next tick, and `status` says when it was due.
-        _ = await apply(.stopLegacy, gates: [], origin)
+        guard holds.isEmpty else { return waitWithKeep(holds) }
+        let origin = ChangeOrigin(
+            actor: "gateway", reason: "keep of \(durationWords(keep)) has ended", ifGeneration: judged.generation)
+        switch await apply(.stopLegacy, gates: [], origin) {
+        // Somebody needs legacy: asked again with the next second.
+        case .refused(let reasons): waitWithKeep(reasons)
+        case .done, .outdated, .unavailable: keepWaits = []
+        }
     }
 
-    /// When `keep` ends, in milliseconds since 1970; nil when it does not end by itself.
-    package var keepEndsMilliseconds: Int64? { machine.keepEndsMilliseconds(state) }
+    private func waitWithKeep(_ reasons: [String]) {
+        if keepWaits.isEmpty {
+            logLine("keep has ended, and legacy goes on being written: \(reasons.joined(separator: "; "))")
+        }
+        keepWaits = reasons
+    }
+
+    /// When `keep` ends, and what holds it.
+    var keep: KeepReading { KeepReading(endsMilliseconds: machine.keepEndsMilliseconds(state), waits: keepWaits) }
+
+    /// Whether a percent that is set directly enters the last stage.
+    package func entersLastStage(_ hundredths: Int) -> Bool { machine.entersLastStage(state, hundredths) }
 
     /// Whether a promotion would enter the last stage.
     package func promotesToLastStage(_ name: String?) -> Bool { machine.promotesToLastStage(state, to: name) }

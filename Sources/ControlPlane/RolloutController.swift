@@ -82,6 +82,8 @@ package actor RolloutController {
     private(set) var reverseSync: ReverseSync?
     /// Whether legacy has caught up since the last rollback.
     var catchUp = LegacyCatchUp()
+    /// Why legacy is still written although `keep` has ended, as sentences.
+    var keepWaits: [String] = []
     /// Hears of every change that this gateway has carried out. Must not block.
     private var onChange: (@Sendable (RolloutChange) -> Void)?
 
@@ -162,9 +164,12 @@ package actor RolloutController {
     // MARK: Commands
 
     /// Applies a command.
-    /// - Parameter obstacles: see `RolloutMachine.apply`; what the controller knows by itself is added.
+    /// - Parameters:
+    ///   - obstacles: see `RolloutMachine.apply`; what the controller knows by itself is added.
+    ///   - cautions: see `RolloutMachine.apply`.
     package func apply(
-        _ command: RolloutCommand, gates: [GateFinding], obstacles: [String] = [], _ origin: ChangeOrigin
+        _ command: RolloutCommand, gates: [GateFinding], obstacles: [String] = [], cautions: [String] = [],
+        _ origin: ChangeOrigin
     ) async -> ChangeOutcome {
         for _ in 0..<RolloutController.conflictsMax {
             guard origin.accepts(state.generation) else { return .outdated(current: state.generation) }
@@ -172,7 +177,8 @@ package actor RolloutController {
             let now = clinux_wall_milliseconds()
             let obstacles = command == .stopLegacy ? whoNeedsLegacy + obstacles : obstacles
             switch machine.apply(
-                command, to: state, atMilliseconds: now, reason: origin.words, gates: gates, obstacles: obstacles)
+                command, to: state, atMilliseconds: now, reason: origin.words, gates: gates, obstacles: obstacles,
+                cautions: cautions)
             {
             case .refused(let reasons): return .refused(reasons)
             case .unchanged(let same, let warnings):
@@ -211,8 +217,11 @@ package actor RolloutController {
             metrics.rollback(origin.actor == ChangeOrigin.gate ? .gate : .operator)
             if isShared { putInForceSoon(next) } else { putInForce(next) }
             watchForCatchUp(legs: dataPlane?.shared.coordinator.backlog(.legacy).count ?? 0)
-        } else {
+        } else if next.condition != .rolledBack {
             catchUp = LegacyCatchUp()
+        } else if next.percentHundredths < before.percentHundredths {
+            // More users go back: what they wrote has to be there, too.
+            watchForCatchUp(legs: dataPlane?.shared.coordinator.backlog(.legacy).count ?? 0)
         }
         do throws(JournalError) {
             if isRollback { try await saveInTime(step, event) } else { try await save(step, event) }
@@ -272,21 +281,25 @@ package actor RolloutController {
         return .done(before: before, after: after, warnings: warnings, generation: state.generation)
     }
 
-    /// Takes over a configuration that has been validated.
-    package func reload(_ settings: Settings, _ identity: IdentitySources, _ origin: ChangeOrigin) async
-        -> ChangeOutcome
-    {
+    /// Takes over a configuration that has been validated. The event says what has changed in the plan's rules.
+    /// - Parameter remarks: what is to be said of it.
+    package func reload(
+        _ settings: Settings, _ identity: IdentitySources, remarks: [String] = [], _ origin: ChangeOrigin
+    ) async -> ChangeOutcome {
         let old = self.settings
         let before = state
         self.settings = settings
         self.identity = identity
         machine = RolloutMachine(plan: settings.plan, configuredShadowHundredths: settings.shadow.shareHundredths)
         let next = machine.adopting(before, atMilliseconds: clinux_wall_milliseconds())
-        let event = event("reload", before: rolloutJSON(before), after: rolloutJSON(next), origin)
+        let rules = changedRules(from: old.plan, to: settings.plan)
+        let event = event(
+            "reload", before: rolloutJSON(before).adding(rules.before), after: rolloutJSON(next).adding(rules.after),
+            origin)
         let step = next == before ? nil : decide(next, standsUnstored: true)
         inForce.state = next
         dataPlane?.reload(snapshot, from: old)
-        var warnings: [String] = []
+        var warnings = remarks
         do throws(JournalError) {
             if let step {
                 try await save(step, event)
@@ -485,26 +498,4 @@ extension RolloutCommand {
         case .resumeLegacy: "resume-legacy"
         }
     }
-}
-
-/// The rollout's state as the API shows it (contract §9).
-/// - Parameter keepEndsMilliseconds: when legacy stops being written by itself, where that is to be told.
-func rolloutJSON(_ state: RolloutState, keepEndsMilliseconds: Int64? = nil) -> JSONValue {
-    var members: [(String, JSONValue)] = [
-        ("plan", state.planName.map { .string($0) } ?? .null),
-        ("stage", state.stageName.map { .string($0) } ?? .null),
-        ("percent", .number(Percent.text(hundredths: state.percentHundredths))),
-        ("shadow_percent", .number(Percent.text(hundredths: state.shadowHundredths))),
-        ("dual_write", .bool(state.dualWrite)), ("legacy_writes", .bool(state.legacyWrites)),
-        ("state", .string(state.condition.rawValue)),
-        ("since", .string(Instant(milliseconds: state.sinceMilliseconds).text)),
-        ("generation", .number(String(state.generation))),
-    ]
-    if !state.legacyWrites, let since = state.legacyWritesSinceMilliseconds {
-        members.append(("legacy_unwritten_since", .string(Instant(milliseconds: since).text)))
-    }
-    if let keepEndsMilliseconds {
-        members.append(("keep_ends_at", .string(Instant(milliseconds: keepEndsMilliseconds).text)))
-    }
-    return .object(members)
 }

@@ -29,6 +29,21 @@ extension Plan {
         return problems + problemsOfGates() + problemsOfTimes()
     }
 
+    /// What works and is likely not what was meant.
+    package func remarks() -> [PlanProblem] {
+        var remarks: [PlanProblem] = []
+        if gates.isEmpty && promote == .manual {
+            let message = "the plan has no gate: nothing judges whether new is well, and no breach acts"
+            remarks.append(PlanProblem(key: "gates", message: message))
+        }
+        if let last = stages.last, last.percentHundredths == 10_000, keepSeconds == 0, last.holdSeconds == 0 {
+            let message =
+                "legacy is given up as soon as stage \(last.name) is entered: there is no quick way back from then on"
+            remarks.append(PlanProblem(key: "keep", message: message))
+        }
+        return remarks
+    }
+
     private func problemsOfStage(_ index: Int) -> [PlanProblem] {
         let stage = stages[index]
         let before = stages[..<index]
@@ -74,6 +89,11 @@ extension Plan {
         if let factor = gates.writeP95OverLegacy, !(factor >= 1 && factor <= 1000) {
             problems.append(PlanProblem(key: "gates.write_p95.over_legacy", message: "must be from 1 to 1000"))
         }
+        if gates.isEmpty && promote == .automatic {
+            let message =
+                "automatic promotion needs at least one gate under gates, and there is none: nothing would judge new"
+            problems.append(PlanProblem(key: "promote", message: message))
+        }
         if !(confidence >= 0.5 && confidence < 1) {
             problems.append(PlanProblem(key: "confidence", message: "must be from 50% to below 100%"))
         }
@@ -85,9 +105,21 @@ extension Plan {
         if windowSeconds <= 0 { problems.append(PlanProblem(key: "window", message: "must be longer than 0 s")) }
         if minSamples < 1 { problems.append(PlanProblem(key: "min_samples", message: "must be at least 1")) }
         if keepSeconds < 0 { problems.append(PlanProblem(key: "keep", message: "must not be negative")) }
+        if let last = stages.last, last.percentHundredths == 10_000, (0..<last.holdSeconds).contains(keepSeconds) {
+            let message =
+                "\(durationText(keepSeconds)) is shorter than the hold of the last stage, \(last.name) (\(durationText(last.holdSeconds))): "
+                + "legacy would be given up before that was held"
+            problems.append(PlanProblem(key: "keep", message: message))
+        }
         if rollbackWindowSeconds < 0 {
             problems.append(PlanProblem(key: "rollback_window", message: "must not be negative"))
         }
         return problems
     }
+}
+
+/// Seconds as a plan would say them: `90d`, `24h`, `30s`.
+private func durationText(_ seconds: Int64) -> String {
+    let unit = [("d", 86_400), ("h", 3600), ("m", 60)].first { seconds >= $0.1 && seconds % Int64($0.1) == 0 }
+    return unit.map { "\(seconds / Int64($0.1))\($0.0)" } ?? "\(seconds)s"
 }

@@ -59,6 +59,9 @@ package struct Gates: Sendable, Equatable {
     package var journalLagSeconds: Double?
 
     package init() {}
+
+    /// Nothing is judged.
+    package var isEmpty: Bool { self == Gates() }
 }
 
 package enum BreachAction: String, Sendable, CaseIterable { case rollback, pause, alert }

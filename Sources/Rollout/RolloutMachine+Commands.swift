@@ -1,9 +1,10 @@
 /// The commands, one function each. Every condition of the state is a legal input of every command: two operators, or
 /// an operator and a gate, may race, and the last command wins.
 extension RolloutMachine {
-    /// To the next stage or a later one. From `paused` and `rolled_back` the rollout runs again.
+    /// To the next stage or a later one, or, by name, on from this one. From `paused` and `rolled_back` the rollout runs again;
+    /// after a rollback, or a percent that was set by hand, it is another attempt.
     func promote(
-        _ state: RolloutState, to name: String?, force: Bool, gates: [GateFinding], obstacles: [String], now: Int64
+        _ state: RolloutState, to name: String?, force: Bool, _ seen: Surroundings
     ) -> RolloutOutcome {
         guard let plan, !plan.stages.isEmpty else {
             return .refused(reasons: ["there is no plan to promote along; set the percent instead"])
@@ -26,17 +27,19 @@ extension RolloutMachine {
             let now = "\(stageLabel(state)) at \(percentText(state.percentHundredths))"
             return .refused(reasons: ["stage \(stage.name) is behind \(now); roll back to it instead"])
         }
-        let failing = gates.filter { $0.verdict == .fail }
+        let failing = seen.failing
         // Into the last stage only with a way back that works: from there on legacy's end is the next step.
-        let obstacles = target == plan.stages.count - 1 && target > current ? obstacles : []
+        let obstacles = target == plan.stages.count - 1 && target > current ? seen.obstacles : []
         if !(failing.isEmpty && obstacles.isEmpty) && !force {
             return .refused(
                 reasons: failing.map(\.failureWords) + obstacles)
         }
-        let next = placed(state, stage: target, percent: nil, condition: nil, now: now)
-        let warnings = promotionWarnings(state, from: current, to: target, gates: gates, now: now)
+        var next = placed(state, stage: target, percent: nil, condition: nil, now: seen.now)
+        if state.condition == .rolledBack || state.isSetByHand { next.beginAttempt(seen.now) }
+        let warnings = promotionWarnings(state, from: current, to: target, gates: seen.gates, now: seen.now)
         return outcome(
-            from: state, to: next, warnings: obstacles.map { $0 + "; promoted by force" } + warnings)
+            from: state, to: next,
+            warnings: obstacles.map { $0 + "; promoted by force" } + seen.cautions + warnings)
     }
 
     /// Back to a stage; accepted in every condition. Only a name that does not exist or lies ahead is refused.
@@ -64,37 +67,45 @@ extension RolloutMachine {
         return outcome(from: state, to: next, warnings: [])
     }
 
-    /// Holds automatic promotion. Nothing else changes: not the percent, not the time from which the hold counts.
-    func pause(_ state: RolloutState) -> RolloutOutcome {
+    /// Holds automatic promotion. Nothing else changes: not the percent, not what the stage was held already, unless a gate fails.
+    func pause(_ state: RolloutState, _ seen: Surroundings) -> RolloutOutcome {
         switch state.condition {
         case .running, .complete:
             var next = state
             next.condition = .paused
+            if !seen.failing.isEmpty { next.holdAnew(seen.now) }
             return outcome(from: state, to: next, warnings: [])
         case .paused:
             return .unchanged(state, warnings: ["the rollout is already paused"])
         case .rolledBack:
-            return .refused(reasons: ["the rollout is rolled back: nothing moves until it is promoted"])
+            let until = plan == nil ? "a percent is set" : "it is promoted"
+            return .refused(reasons: ["the rollout is rolled back: nothing moves until \(until)"])
         }
     }
 
-    /// Ends a pause.
-    func resume(_ state: RolloutState) -> RolloutOutcome {
+    /// Ends a pause, and nothing else: a percent that was set by hand goes on holding the automatic.
+    func resume(_ state: RolloutState, _ seen: Surroundings) -> RolloutOutcome {
         switch state.condition {
         case .paused:
             var next = state
-            next.condition = conditionOfStage(state.stageIndex)
-            return outcome(from: state, to: next, warnings: [])
+            next.condition = conditionOfStage(state.stageIndex, percent: state.percentHundredths)
+            var warnings = seen.failing.map(\.failureWords)
+            if plan?.onBreach == .pause, seen.failing.contains(where: state.isHelpedByGoingBack) {
+                warnings.append("on_breach is pause: the rollout is paused again as long as that fails")
+            }
+            if plan?.promote == .automatic, state.isSetByHand { warnings.append(Self.handWarning) }
+            return outcome(from: state, to: next, warnings: warnings + seen.cautions)
         case .running, .complete:
             return .unchanged(state, warnings: ["the rollout is not paused"])
         case .rolledBack:
-            return .refused(reasons: ["the rollout is rolled back: promote it to start again"])
+            return .refused(reasons: ["the rollout is rolled back: \(howToStartAgain)"])
         }
     }
 
     /// Sets a percent. The stage is then the last one whose percent is not above it. A pause stays: it holds automatic
-    /// promotion, not the operator's own hand.
-    func setPercent(_ state: RolloutState, _ hundredths: Int, now: Int64) -> RolloutOutcome {
+    /// promotion, not the operator's own hand. A rollback stays, too, unless the percent goes up. From then on nothing goes by
+    /// itself until somebody promotes, whatever number it is.
+    func setPercent(_ state: RolloutState, _ hundredths: Int, _ seen: Surroundings) -> RolloutOutcome {
         guard (0...10_000).contains(hundredths) else {
             return .refused(reasons: ["a percent is a number from 0 to 100"])
         }
@@ -104,11 +115,28 @@ extension RolloutMachine {
             ])
         }
         let index = stageIndex(ofPercent: hundredths)
-        var next = placed(state, stage: index, percent: hundredths, condition: nil, now: now)
+        var next = placed(state, stage: index, percent: hundredths, condition: nil, now: seen.now)
         if hundredths > 0, let index, plan?.stages[index].dualWrite == false {
             return .refused(reasons: ["stage \(stageLabel(next)) does not write both: no user may be on new there"])
         }
+        let isRaised = hundredths > state.percentHundredths
+        var warnings: [String] = []
         if state.condition == .paused { next.condition = .paused }
-        return outcome(from: state, to: next, warnings: [])
+        if state.condition == .rolledBack && !isRaised {
+            next.condition = .rolledBack
+            warnings.append("the rollout stays rolled back: \(howToStartAgain)")
+        }
+        if plan != nil || next.condition == .rolledBack {
+            next.isSetByHand = true
+            next.beginAttempt(seen.now)
+        }
+        if plan?.promote == .automatic, next.condition != .rolledBack { warnings.append(Self.handWarning) }
+        if isRaised {
+            warnings += seen.failing.map(\.failureWords)
+            warnings += (entersLastStage(state, hundredths) ? seen.obstacles : []) + seen.cautions
+        }
+        return outcome(from: state, to: next, warnings: warnings)
     }
+
+    private static let handWarning = "set by hand: nothing goes on by itself until it is promoted"
 }

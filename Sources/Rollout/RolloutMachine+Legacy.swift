@@ -24,6 +24,12 @@ extension RolloutMachine {
         return current + 1 == plan.stages.count - 1
     }
 
+    /// Whether a percent, in hundredths, that is set directly enters the last stage.
+    package func entersLastStage(_ state: RolloutState, _ hundredths: Int) -> Bool {
+        guard let plan, let index = stageIndex(ofPercent: hundredths) else { return false }
+        return index == plan.stages.count - 1 && index > state.stageIndex ?? 0
+    }
+
     func stopLegacy(_ state: RolloutState, obstacles: [String], now: Int64) -> RolloutOutcome {
         guard state.legacyWrites else {
             return .unchanged(state, warnings: ["legacy is not written any more already"])

@@ -5,15 +5,15 @@ extension RolloutMachine {
         return plan.stages.lastIndex { $0.percentHundredths <= hundredths } ?? 0
     }
 
-    /// `complete` in the last stage, `running` before it and without a plan.
-    func conditionOfStage(_ index: Int?) -> RolloutState.Condition {
-        guard let plan, let index else { return .running }
-        return index == plan.stages.count - 1 ? .complete : .running
+    /// `complete` in the last stage at its percent, `running` before it and without a plan. A plan of one stage has nothing to complete.
+    func conditionOfStage(_ index: Int?, percent: Int) -> RolloutState.Condition {
+        guard let plan, let index, index > 0, index == plan.stages.count - 1 else { return .running }
+        return percent == plan.stages[index].percentHundredths ? .complete : .running
     }
 
     /// A state in a stage: at its percent or at a direct one, in the condition that follows from the stage or a given
     /// one. Whoever is on new is written to both, whatever a plan says; only at 100 percent legacy may stay unwritten. The
-    /// generation is the old state's; the time is the old state's when neither stage nor percent changes.
+    /// generation is the old state's; the times are the old state's when neither stage nor percent changes.
     func placed(
         _ old: RolloutState?, stage index: Int?, percent: Int?, condition: RolloutState.Condition?, now: Int64
     ) -> RolloutState {
@@ -24,11 +24,12 @@ extension RolloutMachine {
             planName: plan?.name, stageIndex: index, stageName: stage?.name, percentHundredths: percentHundredths,
             shadowHundredths: stage?.shadowHundredths ?? configuredShadowHundredths,
             dualWrite: percentHundredths > 0 || stage?.dualWrite ?? true,
-            condition: condition ?? conditionOfStage(index),
-            sinceMilliseconds: stays ? old?.sinceMilliseconds ?? now : now, generation: old?.generation ?? 1,
+            condition: condition ?? conditionOfStage(index, percent: percentHundredths),
+            sinceMilliseconds: now, generation: old?.generation ?? 1,
             isPercentDirect: percentHundredths != stage?.percentHundredths ?? 0,
             legacyWrites: old?.legacyWrites ?? true,
             legacyWritesSinceMilliseconds: old?.legacyWritesSinceMilliseconds)
+        if stays, let old { next.takeTimes(of: old) }
         if percentHundredths < 10_000 { writeLegacy(&next, now: now) }
         return next
     }
@@ -60,12 +61,15 @@ extension RolloutMachine {
         if target > current + 1 {
             warnings.append("skips " + stages[(current + 1)..<target].map(\.name).joined(separator: ", "))
         }
-        let left = stages[current].holdSeconds - (now - state.sinceMilliseconds) / 1000
+        let left = stages[current].holdSeconds - (now - state.heldFrom) / 1000
         if target > current && left > 0 && state.condition != .rolledBack {
             warnings.append("the hold of stage \(stages[current].name) would have lasted \(duration(left)) more")
         }
         return warnings
     }
+
+    /// Without a plan there is nothing to promote along.
+    var howToStartAgain: String { plan == nil ? "set a percent to start again" : "promote it to start again" }
 
     /// Seconds as `1 h 12 min`, rounded up to whole minutes from one minute on.
     private func duration(_ seconds: Int64) -> String {

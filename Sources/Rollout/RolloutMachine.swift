@@ -28,17 +28,22 @@ package struct RolloutMachine: Sendable {
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - reason: why, in words: kept while the rollout is paused or rolled back by this.
-    ///   - gates: what each gate of the plan says now; only `promote` asks.
+    ///   - gates: what each gate of the plan says now: `promote` is refused by them, others warn of them.
     ///   - obstacles: what in the world outside speaks against the step, as sentences: for `promote` into the last stage why
-    ///     the way back does not work, for `stopLegacy` who still needs legacy, for `resumeLegacy` what legacy lacks.
+    ///     the way back does not work, for `stopLegacy` who still needs legacy, for `resumeLegacy` what legacy lacks. `setPercent`
+    ///     only warns of them: it is the operator's own hand.
+    ///   - cautions: what refuses nothing and is to be said to whoever raises the percent, promotes or resumes, as sentences.
     package func apply(
         _ command: RolloutCommand, to state: RolloutState, atMilliseconds now: Int64, reason: String? = nil,
-        gates: [GateFinding] = [], obstacles: [String] = []
+        gates: [GateFinding] = [], obstacles: [String] = [], cautions: [String] = []
     ) -> RolloutOutcome {
         var current = adopting(state, atMilliseconds: now)
         current.generation = state.generation
-        let outcome = judge(command, current, now: now, gates: gates, obstacles: obstacles)
+        let seen = Surroundings(now: now, gates: gates, obstacles: obstacles, cautions: cautions)
+        let outcome = judge(command, current, seen)
         guard case .changed(var next, let warnings) = outcome else { return outcome }
+        let isAnother = next.condition != current.condition || command.isRollback
+        next.setStateSince(isAnother ? now : current.stateSince)
         switch next.condition {
         case .running, .complete: next.conditionReason = nil
         case .paused, .rolledBack:
@@ -50,25 +55,35 @@ package struct RolloutMachine: Sendable {
     }
 
     private func judge(
-        _ command: RolloutCommand, _ state: RolloutState, now: Int64, gates: [GateFinding], obstacles: [String]
+        _ command: RolloutCommand, _ state: RolloutState, _ seen: Surroundings
     ) -> RolloutOutcome {
         switch command {
         case .promote(let name, let force):
-            promote(state, to: name, force: force, gates: gates, obstacles: obstacles, now: now)
-        case .rollback(let name): rollback(state, to: name, now: now)
-        case .pause: pause(state)
-        case .resume: resume(state)
-        case .setPercent(let hundredths): setPercent(state, hundredths, now: now)
-        case .stopLegacy: stopLegacy(state, obstacles: obstacles, now: now)
-        case .resumeLegacy(let force): resumeLegacy(state, force: force, obstacles: obstacles, now: now)
+            promote(state, to: name, force: force, seen)
+        case .rollback(let name): rollback(state, to: name, now: seen.now)
+        case .pause: pause(state, seen)
+        case .resume: resume(state, seen)
+        case .setPercent(let hundredths): setPercent(state, hundredths, seen)
+        case .stopLegacy: stopLegacy(state, obstacles: seen.obstacles, now: seen.now)
+        case .resumeLegacy(let force): resumeLegacy(state, force: force, obstacles: seen.obstacles, now: seen.now)
         }
+    }
+
+    /// What a command is judged by, apart from the state: see `apply`.
+    struct Surroundings {
+        var now: Int64
+        var gates: [GateFinding]
+        var obstacles: [String]
+        var cautions: [String]
+
+        var failing: [GateFinding] { gates.filter { $0.verdict == .fail } }
     }
 
     /// The state after a reload or a restart with this machine's plan, which may differ from the one that made it.
     ///
     /// The percent stays: no reload moves users. The stage is found by its name, else by the percent; its shadow share
-    /// and dual write then hold. A state without a stage at percent 0 enters the first stage. The generation grows only
-    /// if anything changed.
+    /// and dual write then hold. A state without a stage at percent 0 enters the first stage. A percent that is not the
+    /// stage's is as good as one that was set by hand. The generation grows only if anything changed.
     package func adopting(_ state: RolloutState, atMilliseconds now: Int64) -> RolloutState {
         let stages = plan?.stages ?? []
         var next: RolloutState
@@ -86,7 +101,9 @@ package struct RolloutMachine: Sendable {
             next.conditionReason = state.conditionReason
         case .running, .complete: break
         }
-        if next.stageName == state.stageName { next.sinceMilliseconds = state.sinceMilliseconds }
+        if next.stageName == state.stageName { next.takeTimes(of: state) }
+        next.setStateSince(next.condition == state.condition ? state.stateSince : now)
+        next.isSetByHand = state.isSetByHand || next.isPercentDirect
         next.generation = state.generation
         if next != state { next.generation += 1 }
         return next

@@ -41,15 +41,21 @@ package struct RolloutPilot: Sendable {
 
     /// A second has passed.
     /// - Parameters:
+    ///   - ahead: what else may hold the next step.
     ///   - hasTraffic: a client's request came since the last tick. Time without is not time under load.
     ///   - now: milliseconds of a clock that is never set back.
-    package mutating func tick(_ state: RolloutState, gates: [GateFinding], hasTraffic: Bool, now: Int64) -> Action {
+    package mutating func tick(
+        _ state: RolloutState, gates: [GateFinding], ahead: WayAhead = WayAhead(), hasTraffic: Bool, now: Int64
+    ) -> Action {
         if !clock.isOf(state) {
             clock = StageClock(state, underLoadMilliseconds: 0, now: now)
             alerted = []
         }
-        clock.advance(to: now, hasTraffic: hasTraffic)
-        let next = nextStep(state, gates: gates)
+        let isUnderWay = state.condition == .running || state.condition == .complete
+        clock.advance(to: now, hasTraffic: hasTraffic, counts: isUnderWay)
+        // What fails at another gateway is that one's: it holds the step, and begins nothing anew here.
+        clock.judged(gates.filter { $0.gateway == nil })
+        let next = nextStep(state, gates: gates, ahead: ahead)
         clock.isAwaited = next.map { $0.isReady && $0.mode == .manual } ?? false
         let breach = breach(state, gates)
         if breach != .none { return breach }
@@ -65,7 +71,7 @@ package struct RolloutPilot: Sendable {
         alerted.formIntersection(failing.map(\.name))
         guard let plan, !failing.isEmpty else { return .none }
         let reason = failing.map(\.failureWords).joined(separator: "; ")
-        let acting = failing.filter { acts($0, state) }
+        let acting = failing.filter(state.isHelpedByGoingBack)
         if !acting.isEmpty {
             let reason = acting.map(\.failureWords).joined(separator: "; ")
             switch plan.onBreach {
@@ -79,41 +85,57 @@ package struct RolloutPilot: Sendable {
         return .alert(reason: reason)
     }
 
-    /// Whether going back could help: somebody is on new, what fails is not legacy's own figure, and legacy has what they wrote.
-    private func acts(_ gate: GateFinding, _ state: RolloutState) -> Bool {
-        state.percentHundredths > 0 && gate.side != .legacy && state.legacyWrites
-    }
-
     // MARK: The next step
 
     /// What the next step is and what holds it; nil without a plan or in its last stage.
-    package func nextStep(_ state: RolloutState, gates: [GateFinding]) -> NextStep? {
+    package func nextStep(_ state: RolloutState, gates: [GateFinding], ahead: WayAhead = WayAhead()) -> NextStep? {
         guard let plan, let index = state.stageIndex, index + 1 < plan.stages.count else { return nil }
         let (stage, next) = (plan.stages[index], plan.stages[index + 1])
         let held = clock.isOf(state) ? clock : StageClock(state, underLoadMilliseconds: 0, now: clock.now)
-        var blocked: [String] = []
+        let goesByItself =
+            plan.promote == .automatic && state.condition == .running && !state.isSetByHand
+            && gates.contains { $0.gateway == nil }
+        return NextStep(
+            stage: next.name, percentHundredths: next.percentHundredths, mode: goesByItself ? .automatic : .manual,
+            holdSeconds: stage.holdSeconds, heldMilliseconds: held.underLoadMilliseconds,
+            idleMilliseconds: held.idleMilliseconds, waitingMilliseconds: held.waitingMilliseconds,
+            blockedBy: blocks(state, plan, stage, held, gates, ahead))
+    }
+
+    /// What holds the next step, as sentences; what nothing else matters beside comes first.
+    private func blocks(
+        _ state: RolloutState, _ plan: Plan, _ stage: Stage, _ held: StageClock, _ gates: [GateFinding],
+        _ ahead: WayAhead
+    ) -> [String] {
+        var blocks = ahead.newAnswers ? [] : [WayAhead.isSilent]
         switch state.condition {
-        case .paused: blocked.append("the rollout is paused" + because(state))
-        case .rolledBack: blocked.append("the rollout is rolled back: promote it to start again")
+        case .rolledBack:
+            // Another attempt is held and judged anew: only what refuses its begin holds it.
+            return blocks + ["the rollout is rolled back: promote it to start again"]
+                + state.holds(gates.filter { $0.verdict == .fail })
+        case .paused: blocks.append("the rollout is paused" + because(state))
         case .running, .complete: break
         }
-        if plan.promote == .automatic, state.isPercentDirect, state.condition == .running {
-            blocked.append("the percent was set by hand: promote it to go on along the plan")
+        if plan.promote == .automatic, state.isSetByHand {
+            blocks.append("the percent was set by hand: promote it to go on along the plan")
         }
+        if !gates.contains(where: { $0.gateway == nil }) {
+            blocks.append("the plan has no gate: nothing judges whether new is well")
+        }
+        return blocks + timeBlocks(stage, held) + state.holds(gates) + state.holds(ahead)
+    }
+
+    private func timeBlocks(_ stage: Stage, _ held: StageClock) -> [String] {
         let left = stage.holdSeconds * 1000 - held.underLoadMilliseconds
         if left > 0 {
             let words = "stage \(stage.name) is held for \(durationWords(Double(left) / 1000)) more"
-            blocked.append(held.isIdle ? words + ", and the time without traffic does not count" : words)
-        } else if held.underLoadMilliseconds == 0 {
-            blocked.append("there has been no traffic in this stage")
+            if !held.unwell.isEmpty {
+                return [words + ", from when gate \(held.unwell.sorted().joined(separator: " and ")) passes again"]
+            }
+            return [held.isIdle ? words + ", and the time without traffic does not count" : words]
         }
-        blocked += gates.filter { $0.isApplicable && $0.verdict != .pass }.map { gate in
-            gate.verdict == .fail ? gate.failureWords : "gate \(gate.name) cannot say yet: \(gate.reason)"
-        }
-        return NextStep(
-            stage: next.name, percentHundredths: next.percentHundredths, mode: plan.promote,
-            holdSeconds: stage.holdSeconds, heldMilliseconds: held.underLoadMilliseconds,
-            idleMilliseconds: held.idleMilliseconds, waitingMilliseconds: held.waitingMilliseconds, blockedBy: blocked)
+        let hasSeenNothing = held.underLoadMilliseconds == 0 && held.unwell.isEmpty
+        return hasSeenNothing ? ["there has been no traffic in this stage"] : []
     }
 
     private func because(_ state: RolloutState) -> String { state.conditionReason.map { " (\($0))" } ?? "" }
@@ -133,44 +155,12 @@ package struct NextStep: Sendable, Equatable {
     package var blockedBy: [String]
 
     package var isReady: Bool { blockedBy.isEmpty }
-}
 
-/// How long a stage has lasted, by what happened in that time.
-struct StageClock: Sendable {
-    private let stage: String?
-    private let since: Int64
-    private(set) var now: Int64
-    private(set) var underLoadMilliseconds: Int64
-    private(set) var idleMilliseconds: Int64 = 0
-    private(set) var waitingMilliseconds: Int64 = 0
-    /// From here on a person is waited for.
-    var isAwaited = false
-    /// The last moment had no traffic.
-    private(set) var isIdle = false
-    /// A longer gap between two ticks is no time under load: the process was stopped.
-    private static let gapMaxMilliseconds: Int64 = 5_000
-
-    init(_ state: RolloutState, underLoadMilliseconds: Int64, now: Int64) {
-        stage = state.stageName
-        since = state.sinceMilliseconds
-        self.underLoadMilliseconds = underLoadMilliseconds
-        self.now = now
-    }
-
-    /// A percent that was set anew is a new beginning too.
-    func isOf(_ state: RolloutState) -> Bool { stage == state.stageName && since == state.sinceMilliseconds }
-
-    mutating func advance(to now: Int64, hasTraffic: Bool) {
-        let passed = now - self.now
-        self.now = now
-        isIdle = !hasTraffic
-        guard passed > 0, passed <= Self.gapMaxMilliseconds else { return }
-        if isAwaited {
-            waitingMilliseconds += passed
-        } else if hasTraffic {
-            underLoadMilliseconds += passed
-        } else {
-            idleMilliseconds += passed
-        }
+    /// What is to be expected, for whoever lets the rollout go on; nil where a person is waited for.
+    package var outlook: String? {
+        guard mode == .automatic else { return nil }
+        let step = "stage \(stage) (\(Percent.text(hundredths: percentHundredths)) %) comes by itself"
+        return isReady
+            ? step + " at once" : step + " when nothing holds it any more: " + blockedBy.joined(separator: "; ")
     }
 }

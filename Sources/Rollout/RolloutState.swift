@@ -8,7 +8,7 @@ package struct RolloutState: Sendable, Equatable, Codable {
         case paused
         /// Sent back by the operator or a gate; `promote` starts again.
         case rolledBack = "rolled_back"
-        /// In the last stage of the plan.
+        /// In the last stage of the plan, at its percent, after an earlier one.
         case complete
     }
 
@@ -25,12 +25,21 @@ package struct RolloutState: Sendable, Equatable, Codable {
     /// Whether writes go to both backends.
     package var dualWrite: Bool
     package var condition: Condition
-    /// When stage or percent came to be what they are, in milliseconds since 1970. A hold counts from here.
+    /// When stage or percent came to be what they are, in milliseconds since 1970.
     package var sinceMilliseconds: Int64
+    /// When `condition` came to be what it is; nil: with stage and percent. Read `stateSince`.
+    package internal(set) var stateSinceMilliseconds: Int64?
+    /// Where the present attempt in this stage began: from here on the gates look, and the hold counts; nil: with stage and
+    /// percent. Read `attemptSince`.
+    package internal(set) var attemptSinceMilliseconds: Int64?
+    /// The hold counts no more than what came after this; nil: all of the attempt. Read `heldFrom`.
+    package internal(set) var heldFromMilliseconds: Int64?
     /// Counts the changes: the `If-Match` of the admin API.
     package var generation: Int64
     /// True: the percent was set as a number and differs from the stage's.
     package var isPercentDirect: Bool
+    /// The percent was set as a number, whatever the stage's is: until somebody promotes, nothing goes on by itself.
+    package var isSetByHand: Bool
     /// Whether legacy gets the writes that new has decided over. False only at 100 percent, after `keep` has ended or the
     /// operator said so: legacy then lacks what is written, and nobody may be sent there but by a rollback.
     package var legacyWrites: Bool
@@ -43,8 +52,10 @@ package struct RolloutState: Sendable, Equatable, Codable {
     package init(
         planName: String?, stageIndex: Int?, stageName: String?, percentHundredths: Int, shadowHundredths: Int,
         dualWrite: Bool, condition: Condition, sinceMilliseconds: Int64, generation: Int64, isPercentDirect: Bool,
-        legacyWrites: Bool = true, legacyWritesSinceMilliseconds: Int64? = nil, conditionReason: String? = nil
+        isSetByHand: Bool? = nil, legacyWrites: Bool = true, legacyWritesSinceMilliseconds: Int64? = nil,
+        conditionReason: String? = nil
     ) {
+        self.isSetByHand = isSetByHand ?? isPercentDirect
         self.conditionReason = conditionReason
         self.planName = planName
         self.stageIndex = stageIndex
@@ -63,7 +74,7 @@ package struct RolloutState: Sendable, Equatable, Codable {
     private enum CodingKeys: String, CodingKey {
         case planName, stageIndex, stageName, percentHundredths, shadowHundredths, dualWrite, condition
         case sinceMilliseconds, generation, isPercentDirect, legacyWrites, legacyWritesSinceMilliseconds
-        case conditionReason
+        case conditionReason, isSetByHand, stateSinceMilliseconds, attemptSinceMilliseconds, heldFromMilliseconds
     }
 
     /// A state of an earlier version knows nothing of legacy's writes: legacy was always written.
@@ -82,6 +93,10 @@ package struct RolloutState: Sendable, Equatable, Codable {
         legacyWrites = try members.decodeIfPresent(Bool.self, forKey: .legacyWrites) ?? true
         legacyWritesSinceMilliseconds = try members.decodeIfPresent(Int64.self, forKey: .legacyWritesSinceMilliseconds)
         conditionReason = try members.decodeIfPresent(String.self, forKey: .conditionReason)
+        isSetByHand = try members.decodeIfPresent(Bool.self, forKey: .isSetByHand) ?? isPercentDirect
+        stateSinceMilliseconds = try members.decodeIfPresent(Int64.self, forKey: .stateSinceMilliseconds)
+        attemptSinceMilliseconds = try members.decodeIfPresent(Int64.self, forKey: .attemptSinceMilliseconds)
+        heldFromMilliseconds = try members.decodeIfPresent(Int64.self, forKey: .heldFromMilliseconds)
     }
 
     /// What is as it always was is left out, so that an unchanged state of an earlier version stays the same text.
@@ -100,5 +115,9 @@ package struct RolloutState: Sendable, Equatable, Codable {
         if !legacyWrites { try members.encode(false, forKey: .legacyWrites) }
         try members.encodeIfPresent(legacyWritesSinceMilliseconds, forKey: .legacyWritesSinceMilliseconds)
         try members.encodeIfPresent(conditionReason, forKey: .conditionReason)
+        if isSetByHand != isPercentDirect { try members.encode(isSetByHand, forKey: .isSetByHand) }
+        try members.encodeIfPresent(stateSinceMilliseconds, forKey: .stateSinceMilliseconds)
+        try members.encodeIfPresent(attemptSinceMilliseconds, forKey: .attemptSinceMilliseconds)
+        try members.encodeIfPresent(heldFromMilliseconds, forKey: .heldFromMilliseconds)
     }
 }

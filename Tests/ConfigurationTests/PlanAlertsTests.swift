@@ -5,7 +5,7 @@ import Testing
 
 /// `alerts` of the plan (contract §4).
 @Suite struct PlanAlertsTests {
-    private static let stages = "name: p\nstages:\n  - {name: a, percent: 0}\n"
+    private static let stages = "name: p\nstages: [{name: a, percent: 0}]\ngates: {journal_lag: 30s}\n"
 
     private func load(_ alerts: String, files extra: [String: String] = [:]) -> ConfigurationOutcome {
         ConfigurationLoader.load(

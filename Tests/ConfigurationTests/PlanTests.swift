@@ -154,6 +154,35 @@ import Testing
         #expect(load(plan: stages + "confidence: 99%\n").settings?.plan?.confidence == 0.99)
     }
 
+    @Test func automaticPromotionWithoutAGateIsRefusedAndByHandItIsSaid() {
+        for text in ["promote: automatic\n", "promote: automatic\ngates: {}\n"] {
+            let outcome = load(plan: stages + text)
+            #expect(outcome.settings == nil && outcome.messages.count == 1)
+            #expect(
+                outcome.messages.first?.hasPrefix(
+                    "etc/plans/p.yaml:4: promote: automatic promotion needs at least one gate") == true)
+        }
+        guard case .ok(_, let warnings) = load(plan: stages) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(warnings.map(\.keyPath) == ["gates"] && warnings[0].problem.contains("nothing judges"))
+        // One that is mistyped is not none.
+        let mistyped = load(plan: stages + "promote: automatic\ngates: {journal_lag: soon}\n")
+        #expect(mistyped.messages.count == 1 && mistyped.messages[0].contains("gates.journal_lag"))
+    }
+
+    @Test func keepIsNotShorterThanTheLastHold() {
+        let full = "  - {name: full, percent: 100, hold: 7d}\ngates: {journal_lag: 30s}\n"
+        let outcome = load(plan: stages + full + "keep: 3s\n")
+        #expect(
+            outcome.messages == [
+                "etc/plans/p.yaml:6: keep: 3s is shorter than the hold of the last stage, full (7d): legacy would be given "
+                    + "up before that was held \"3s\""
+            ])
+        #expect(load(plan: stages + full + "keep: 7d\n").messages == [])
+    }
+
     @Test(arguments: [
         ("gates: {read_eror_rate: 0.5%}", "gates.read_eror_rate: unknown key \"read_eror_rate\""),
         ("gates: {read_error_rate: {maximum: 0.5%}}", "gates.read_error_rate.maximum: unknown key \"maximum\""),

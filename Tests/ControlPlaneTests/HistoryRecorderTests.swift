@@ -209,6 +209,15 @@ struct TimeUnderLoad {
         #expect(await desk.recorder.loadSeconds(since: since) == 65)
         #expect(await desk.recorder.loadSeconds(since: start) == 90)
         #expect(await desk.recorder.loadSeconds(since: desk.wall + 1_000_000) == 0)
+        // A stage is not held by time in which the rollout stood still.
+        var rows = ["running", "paused", "rolled_back", "complete"].map { state in
+            var row = HistoryRow(.tenSeconds, atMilliseconds: 0, instance: "a")
+            row.state = state
+            row.loadMilliseconds = 10_000
+            return row
+        }
+        for index in rows.indices { rows[index].atMilliseconds = Int64(index) * 10_000 }
+        #expect(HistoryRecorder.load(rows, since: 0) == 20_000)
         desk.house.close()
     }
 

@@ -102,6 +102,30 @@ struct House {
         var generation: Int64
     }
 
+    /// Changes, each with a leg to one side that was refused for good.
+    func park(_ legs: [(side: Side, acceptedMilliseconds: Int64)]) async throws {
+        try await journal.write { store throws(JournalError) in
+            for (number, leg) in legs.enumerated() {
+                let submission = Submission(
+                    user: "anna", records: [], idempotencyKey: nil, outgoingKey: "parked-\(number)",
+                    fingerprint: "\(number)", method: "PUT", target: "/\(number)", headerLines: [],
+                    conditionalLines: [],
+                    body: [], side: leg.side == .new ? .legacy : .new, dualWrite: true)
+                guard case .accepted(let sequence) = try store.accept([submission], now: leg.acceptedMilliseconds)[0]
+                else { return }
+                var legs = Legs(legacy: LegStatus(.applied), new: LegStatus(.applied))
+                legs[leg.side] = LegStatus(.parked)
+                let answer = StoredAnswer(status: 200, headerLines: [], body: [], servedBy: submission.side)
+                try store.apply(
+                    [
+                        .answered(
+                            sequence, servedBy: submission.side, legs: legs, answer: answer, revisionAccepted: true)
+                    ],
+                    now: leg.acceptedMilliseconds)
+            }
+        }
+    }
+
     /// Makes the store too small for an event with a long reason, or lifts that.
     func setStoreFull(_ isFull: Bool) async throws {
         try await journal.write { store throws(JournalError) in

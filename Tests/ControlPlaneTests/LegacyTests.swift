@@ -89,19 +89,45 @@ struct LegacyTests {
         site.close()
     }
 
-    @Test func keepEndsWithATickAndOnlyOnce() async throws {
+    @Test func keepEndsByItselfAndOnlyOnce() async throws {
         var plan = plan()
         plan.keepSeconds = 90 * 86_400
         let site = try await Site(plan: plan)
         await site.house.done(.promote(to: "full", force: false))
         let now = clinux_wall_milliseconds()
-        await site.house.controller.tick(now: now + plan.keepSeconds * 1000 - 60_000)
+        let state = await site.house.controller.state
+        await site.house.controller.endKeep(now: now + plan.keepSeconds * 1000 - 60_000, state, holds: [])
         #expect(await site.house.controller.state.legacyWrites)
-        for _ in 0..<2 { await site.house.controller.tick(now: now + plan.keepSeconds * 1000 + 60_000) }
+        for _ in 0..<2 {
+            await site.house.controller.endKeep(now: now + plan.keepSeconds * 1000 + 60_000, state, holds: [])
+        }
         #expect(await !site.house.controller.state.legacyWrites)
         let events = try await site.house.events
         #expect(events[0].action == "stop-legacy" && events[0].actor == "gateway")
         #expect(events[0].reason == "keep of 90d has ended" && events[1].action == "promote")
+        site.close()
+    }
+
+    @Test func keepThatIsOverWaitsForWhatHoldsItAndForWhoNeedsLegacy() async throws {
+        let site = try await Site()
+        await site.house.done(.promote(to: "full", force: false))
+        let controller = site.house.controller
+        let (over, state) = (clinux_wall_milliseconds() + 91 * 86_400_000, await controller.state)
+        await controller.endKeep(now: over, state, holds: ["gate read_error_rate fails"])
+        #expect(await controller.keep.waits == ["gate read_error_rate fails"])
+        _ = await controller.setPin("anna", .legacy, origin)
+        await controller.endKeep(now: over, state, holds: [])
+        #expect(await controller.keep.waits == ["1 user is pinned to legacy"])
+        #expect(await controller.state.legacyWrites)
+        _ = await controller.setPin("anna", nil, origin)
+        // What was judged is not what is any more: looked at again a second later.
+        await site.house.done(.pause)
+        await site.house.done(.resume)
+        await controller.endKeep(now: over, state, holds: [])
+        #expect(await controller.state.legacyWrites)
+        await controller.endKeep(now: over, await controller.state, holds: [])
+        #expect(await !controller.state.legacyWrites)
+        #expect(await controller.keep.waits.isEmpty)
         site.close()
     }
 
@@ -130,7 +156,7 @@ struct LegacyTests {
         }
         #expect(site.dataPlane.shared.coordinator.backlog(.legacy).count == 3)
         // Nobody answers there: it is not caught up, and the run goes on.
-        await site.house.controller.tick(now: 5)
+        await site.house.controller.lookForCatchUp(now: 5)
         #expect(await site.house.controller.caughtUp.isAwaited)
         #expect(site.sync.report.isRunning && site.sync.report.isAutomatic && site.sync.report.total == 3)
         #expect(!site.sync.start(ReverseSyncOrder(actor: "test"), isGated: false))
@@ -141,11 +167,14 @@ struct LegacyTests {
         let site = try await Site()
         await site.house.done(.promote(to: "half", force: false))
         await site.house.done(.rollback(to: nil))
-        await site.house.controller.tick(now: 7_000)
+        await site.house.controller.lookForCatchUp(now: 7_000)
         #expect(await site.house.controller.caughtUp.atMilliseconds == 7_000)
         #expect(try await site.house.events.first?.action == "legacy caught up")
-        await site.house.controller.tick(now: 8_000)
+        await site.house.controller.lookForCatchUp(now: 8_000)
         #expect(try await site.house.events.count { $0.action == "legacy caught up" } == 1)
+        // A percent that leaves it rolled back and moves nobody changes nothing about that.
+        await site.house.done(.setPercent(hundredths: 0))
+        #expect(await site.house.controller.caughtUp.atMilliseconds == 7_000)
         await site.house.done(.promote(to: "half", force: false))
         #expect(await site.house.controller.caughtUp.atMilliseconds == nil)
         site.close()

@@ -82,6 +82,7 @@ struct PilotDriverTests {
         let cockpit = try await Cockpit {
             $0.promote = .automatic
             $0.gates = Gates()
+            $0.gates.journalLagSeconds = 30
         }
         await cockpit.pilot.tick()
         while await cockpit.state.stageName == "dual-write" {
@@ -144,6 +145,73 @@ struct PilotDriverTests {
         for _ in 0..<70 { cockpit.dataPlane.metrics[0].shadow(.match) }
         let gate = try #require(await cockpit.pilot.gates().first)
         #expect(gate.verdict == .fail && gate.reason == "30 % of 100 shadow reads of new, limit 1 %")
+        cockpit.house.close()
+    }
+
+    @Test func whatNewRefusedIsSaidAndHoldsTheStepOnlyInTheStageInWhichItDid() async throws {
+        let cockpit = try await Cockpit {
+            $0.promote = .automatic
+            $0.gates = Gates()
+            $0.gates.journalLagSeconds = 30
+        }
+        await cockpit.pilot.tick()
+        // The newest parked leg is one to legacy: it says nothing about new.
+        let now = clinux_wall_milliseconds()
+        try await cockpit.house.park([(.new, now + 1), (.new, now + 2), (.legacy, now + 3)])
+        let said = ["new lacks what clients were told is saved: 2 legs to new are parked (cutover journal --parked)"]
+        #expect(await cockpit.pilot.cautions() == said)
+        // Window and hold are over by then.
+        try await Task.sleep(for: .milliseconds(1_100))
+        for _ in 0..<2 {
+            cockpit.reads(of: .legacy, ok: 1)
+            await cockpit.pilot.tick()
+        }
+        #expect(await cockpit.state.stageName == "dual-write")
+        let next = try #require(await cockpit.pilot.reading().next)
+        #expect(next.blockedBy.count == 1 && next.blockedBy[0].contains("2 legs to it parked"), "\(next.blockedBy)")
+        // Whoever promotes has been told.
+        await cockpit.house.done(.promote(to: nil, force: false))
+        while await cockpit.state.stageName == "shadow" {
+            cockpit.reads(of: .legacy, ok: 1)
+            try await Task.sleep(for: .milliseconds(50))
+            await cockpit.pilot.tick()
+        }
+        #expect(try await cockpit.house.events.first?.actor == "gate")
+        cockpit.house.close()
+    }
+
+    @Test func keepDoesNotEndWhileAGateDoesNotPass() async throws {
+        let cockpit = try await Cockpit {
+            $0.keepSeconds = 0
+            $0.onBreach = .alert
+        }
+        await cockpit.house.done(.promote(to: "full", force: true))
+        cockpit.reads(of: .new, failed: 40)
+        await cockpit.pilot.tick()
+        #expect(await cockpit.state.legacyWrites)
+        let keep = await cockpit.house.controller.keep
+        #expect(keep.endsMilliseconds != nil && keep.waits.count == 1, "\(keep)")
+        #expect(stateJSON(await cockpit.state, keep)["keep_waits"]?.text.contains("gate read_error_rate") == true)
+        // Once it passes, legacy's end comes.
+        let deadline = ContinuousClock.now + .seconds(60)
+        while await cockpit.state.legacyWrites, ContinuousClock.now < deadline {
+            cockpit.reads(of: .new, ok: 50)
+            cockpit.board.tick()
+            await cockpit.pilot.tick()
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        #expect(await !cockpit.state.legacyWrites)
+        #expect(try await cockpit.house.events.first?.actor == "gateway")
+        #expect(await cockpit.house.controller.keep.waits.isEmpty)
+        cockpit.house.close()
+    }
+
+    @Test func whoeverResumesIsToldWhatComesByItself() async throws {
+        let cockpit = try await Cockpit { $0.promote = .automatic }
+        #expect(await cockpit.pilot.outlookOfResuming() == [])
+        await cockpit.house.done(.pause)
+        let said = await cockpit.pilot.outlookOfResuming()
+        #expect(said.count == 1 && said[0].hasPrefix("stage shadow (0 %) comes by itself when"), "\(said)")
         cockpit.house.close()
     }
 

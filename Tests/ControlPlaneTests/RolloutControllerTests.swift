@@ -242,6 +242,31 @@ struct RolloutControllerTests {
         house.close()
     }
 
+    @Test func theEventOfAReloadSaysWhichRulesHaveChanged() async throws {
+        let house = try await House()
+        var fresh = house.settings
+        fresh.plan?.onBreach = .pause
+        fresh.plan?.gates.readErrorRate = 0.005
+        fresh.plan?.stages[2].holdSeconds = 7_200
+        let outcome = await house.controller.reload(
+            fresh, try IdentitySources(fresh.user), remarks: ["a remark"], origin)
+        guard case .done(_, _, ["a remark"], _) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        let event = try #require(try await house.events.first)
+        let before = try JSONValue(reading: Array(event.before.utf8))
+        let after = try JSONValue(reading: Array(event.after.utf8))
+        for (name, was, now) in [
+            ("on_breach", "\"rollback\"", "\"pause\""), ("gates.read_error_rate", "null", "\"0.5%\""),
+            ("stages.canary", "\"1 % held for 0s\"", "\"1 % held for 2h\""),
+        ] {
+            #expect(before[name]?.text == was && after[name]?.text == now, "\(name)")
+        }
+        #expect(after["promote"] == nil && before["keep"] == nil)
+        house.close()
+    }
+
     @Test func withoutAPlanThePercentIsSetByHand() async throws {
         let house = try await House(plan: nil)
         await house.done(.setPercent(hundredths: 10_000))

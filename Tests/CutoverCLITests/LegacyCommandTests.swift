@@ -210,5 +210,9 @@ struct ReverseSyncTests {
         let kept = PlayedSurroundings(answers: [answer(#"{"rollout":{"keep_ends_at":"2027-02-28T14:00:00Z"}}"#)])
         #expect(kept.run("status") == 0)
         #expect(kept.output.contains("writes   to both backends, legacy until 2027-02-28 14:00 UTC\n"))
+        let late = #"{"rollout":{"keep_ends_at":"2026-11-30T14:00:00Z","keep_waits":["gate read_error_rate fails"]}}"#
+        let waiting = PlayedSurroundings(answers: [answer(late)])
+        #expect(waiting.run("status") == 0)
+        #expect(waiting.output.contains("has ended, legacy is still written: gate read_error_rate fails"))
     }
 }

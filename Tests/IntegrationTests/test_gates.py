@@ -151,6 +151,43 @@ def test_another_attempt_is_judged_anew_and_not_by_what_was_seen_before(make_gat
     assert [event["actor"] for event in events(gateway, "rollback")] == ["gate", "gate"]
 
 
+def test_after_a_rollback_a_percent_that_is_set_starts_nothing_by_itself(make_gateway, legacy_store, new_store, users):
+    gateway = make_gateway(
+        legacy_store, new_store, plan=plan(stages=[{**one, "hold": "0s"} for one in STAGES], window="1s"),
+        config=config())
+    crowd = Crowd(gateway, everybody(users))
+    eventually(lambda: stage(gateway) == "canary", "it goes on by itself", 60)
+    gateway.change("POST", "rollout/rollback")
+    began = gateway.status()["rollout"]["state_since"]
+    answer = gateway.set_percent(0)
+    assert answer["after"]["state"] == "rolled_back" and answer["after"]["state_since"] == began
+    assert answer["warnings"] == ["the rollout stays rolled back: promote it to start again"]
+    assert events(gateway)[-1]["action"] == "set-percent"
+    stays(lambda: gateway.status()["rollout"]["percent"] == 0, "nobody promoted", 4)
+    following = gateway.status()["next"]
+    assert following["mode"] == "manual" and not following["ready"]
+    # The number of a stage is a number like any other.
+    gateway.set_percent(1)
+    stays(lambda: gateway.status()["rollout"]["percent"] == 1, "it was set by hand", 4)
+    gateway.change("POST", "rollout/promote", {"to": "canary", "force": True})
+    eventually(lambda: stage(gateway) == "early", "somebody has promoted", 60)
+    crowd.finish()
+
+
+def test_a_reload_that_takes_the_gates_from_an_automatic_plan_is_refused(make_gateway, legacy_store, new_store):
+    gateway = make_gateway(legacy_store, new_store, plan=plan(), config=config())
+    gateway.plan_file.write_text(json.dumps({**plan(), "gates": {}}))
+    status, problem, _ = gateway.admin("POST", "/api/v1/reload", {}, token=gateway.token())
+    assert status == 422 and "needs at least one gate" in problem["reasons"][0], problem
+    gateway.plan_file.write_text(json.dumps({**plan(), "gates": {}, "promote": "manual"}))
+    answer = gateway.change("POST", "reload", {})
+    assert "nothing judges whether new is well" in answer["warnings"][0]
+    assert gateway.status()["next"]["blocked_by"][0] == "the plan has no gate: nothing judges whether new is well"
+    event = events(gateway, "reload")[0]
+    assert (event["before"]["promote"], event["after"]["promote"]) == ("automatic", "manual")
+    assert event["after"]["gates.read_error_rate"] is None
+
+
 def test_a_breach_after_the_last_stage_and_under_a_pause_still_acts(make_gateway, legacy_store, new_store, users):
     gateway = make_gateway(legacy_store, new_store, plan=plan(promote="manual"), config=config())
     crowd = Crowd(gateway, everybody(users))
@@ -199,6 +236,11 @@ def test_an_outage_of_new_is_not_taken_for_quiet_because_new_is_not_asked_any_mo
     crowd.finish()
     reason = events(gateway, "rollback")[0]["reason"]
     assert "gate fallback_rate fails" in reason or "kept away by its open breaker" in reason
+    said = "new does not answer; its breaker is open"
+    assert gateway.status()["next"]["blocked_by"][0] == said
+    dry = gateway.change("POST", "rollout/promote", {"dry_run": True, "force": True})
+    assert said in dry["warnings"] and said in gateway.change(
+        "POST", "rollout/percent", {"percent": 5, "dry_run": True})["warnings"]
     assert gateway.metrics()("cutover_fallbacks_total", kind="read", reason="breaker-open") > 0
     assert crowd.errors == []
 

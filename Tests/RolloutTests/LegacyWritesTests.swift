@@ -12,7 +12,7 @@ private func machine(keepSeconds: Int64 = 90 * 86_400) -> RolloutMachine {
 }
 
 /// The state after these commands, each of which must change something. Time stands at the command's number.
-private func state(
+private func rolloutState(
     after commands: RolloutCommand..., machine: RolloutMachine = machine(),
     sourceLocation: SourceLocation = #_sourceLocation
 ) -> RolloutState {
@@ -37,12 +37,12 @@ private let toTheEnd = RolloutCommand.promote(to: "full", force: false)
 @Test func legacyIsWrittenUntilSomebodySaysOtherwiseInTheLastStage() {
     let machine = machine()
     for stage in ["shadow", "canary", "half"] {
-        let early = state(after: .promote(to: stage, force: false))
+        let early = rolloutState(after: .promote(to: stage, force: false))
         #expect(early.legacyWrites)
         let refused = reasons(machine.apply(.stopLegacy, to: early, atMilliseconds: 9))
         #expect(refused.count == 1 && refused[0].contains("last stage"), "\(refused)")
     }
-    let ended = state(after: toTheEnd, .stopLegacy)
+    let ended = rolloutState(after: toTheEnd, .stopLegacy)
     #expect(!ended.legacyWrites && ended.legacyWritesSinceMilliseconds == 2)
     #expect(ended.condition == .complete && ended.percentHundredths == 10_000 && ended.dualWrite)
     guard case .unchanged(ended, _) = machine.apply(.stopLegacy, to: ended, atMilliseconds: 9) else {
@@ -52,41 +52,42 @@ private let toTheEnd = RolloutCommand.promote(to: "full", force: false)
 }
 
 @Test func whoeverNeedsLegacyKeepsItWritten() {
-    let end = state(after: toTheEnd)
+    let end = rolloutState(after: toTheEnd)
     let outcome = machine().apply(.stopLegacy, to: end, atMilliseconds: 9, obstacles: ["3 users are pinned to legacy"])
     #expect(reasons(outcome) == ["3 users are pinned to legacy"])
 }
 
 @Test func withoutAPlanOrRolledBackThereIsNoEnd() {
     let planless = RolloutMachine(plan: nil, configuredShadowHundredths: 0)
-    let all = state(after: .setPercent(hundredths: 10_000), machine: planless)
+    let all = rolloutState(after: .setPercent(hundredths: 10_000), machine: planless)
     #expect(!reasons(planless.apply(.stopLegacy, to: all, atMilliseconds: 9)).isEmpty)
     #expect(planless.keepEndsMilliseconds(all) == nil)
-    let back = state(after: toTheEnd, .rollback(to: "full"))
+    let back = rolloutState(after: toTheEnd, .rollback(to: "full"))
     #expect(back.condition == .rolledBack && back.percentHundredths == 10_000)
     #expect(!reasons(machine().apply(.stopLegacy, to: back, atMilliseconds: 9)).isEmpty)
 }
 
 @Test(arguments: [RolloutCommand.rollback(to: nil), .rollback(to: "canary"), .rollback(to: "full")])
 func aRollbackWritesLegacyAgain(_ command: RolloutCommand) {
-    let back = state(after: toTheEnd, .stopLegacy, command)
+    let back = rolloutState(after: toTheEnd, .stopLegacy, command)
     #expect(back.legacyWrites && back.legacyWritesSinceMilliseconds == 3 && back.condition == .rolledBack)
 }
 
 @Test func nobodyIsSentToAnUnwrittenLegacyButByARollback() {
-    let ended = state(after: toTheEnd, .stopLegacy)
+    let ended = rolloutState(after: toTheEnd, .stopLegacy)
     for hundredths in [0, 5000, 9999] {
         let outcome = machine().apply(.setPercent(hundredths: hundredths), to: ended, atMilliseconds: 9)
         #expect(reasons(outcome).first?.contains("resume-legacy") == true)
     }
-    let resumed = state(after: toTheEnd, .stopLegacy, .resumeLegacy(force: false))
+    let resumed = rolloutState(after: toTheEnd, .stopLegacy, .resumeLegacy(force: false))
     #expect(resumed.legacyWrites && resumed.percentHundredths == 10_000 && resumed.condition == .complete)
     #expect(
-        state(after: toTheEnd, .stopLegacy, .resumeLegacy(force: false), .setPercent(hundredths: 5000)).legacyWrites)
+        rolloutState(after: toTheEnd, .stopLegacy, .resumeLegacy(force: false), .setPercent(hundredths: 5000))
+            .legacyWrites)
 }
 
 @Test func whatLegacyLacksHoldsItsReturnUntilItIsForced() {
-    let ended = state(after: toTheEnd, .stopLegacy)
+    let ended = rolloutState(after: toTheEnd, .stopLegacy)
     let machine = machine()
     let lacks = ["legacy lacks 5000 changes"]
     let command = RolloutCommand.resumeLegacy(force: false)
@@ -103,18 +104,18 @@ func aRollbackWritesLegacyAgain(_ command: RolloutCommand) {
 
 @Test func keepCountsFromTheLastStageAndAnewFromItsReturn() {
     let machine = machine(keepSeconds: 90 * 86_400)
-    #expect(machine.keepEndsMilliseconds(state(after: .promote(to: "half", force: false))) == nil)
-    let end = state(after: toTheEnd)
+    #expect(machine.keepEndsMilliseconds(rolloutState(after: .promote(to: "half", force: false))) == nil)
+    let end = rolloutState(after: toTheEnd)
     #expect(machine.keepEndsMilliseconds(end) == 1 + 90 * day)
-    #expect(machine.keepEndsMilliseconds(state(after: toTheEnd, .pause)) == nil)
-    #expect(machine.keepEndsMilliseconds(state(after: toTheEnd, .pause, .resume)) == 1 + 90 * day)
-    #expect(machine.keepEndsMilliseconds(state(after: toTheEnd, .stopLegacy)) == nil)
-    let resumed = state(after: toTheEnd, .stopLegacy, .resumeLegacy(force: false))
+    #expect(machine.keepEndsMilliseconds(rolloutState(after: toTheEnd, .pause)) == nil)
+    #expect(machine.keepEndsMilliseconds(rolloutState(after: toTheEnd, .pause, .resume)) == 1 + 90 * day)
+    #expect(machine.keepEndsMilliseconds(rolloutState(after: toTheEnd, .stopLegacy)) == nil)
+    let resumed = rolloutState(after: toTheEnd, .stopLegacy, .resumeLegacy(force: false))
     #expect(machine.keepEndsMilliseconds(resumed) == 3 + 90 * day)
 }
 
 @Test func aReloadLeavesLegacyAsItIs() {
-    let ended = state(after: toTheEnd, .stopLegacy)
+    let ended = rolloutState(after: toTheEnd, .stopLegacy)
     var longer = shippedPlan()
     longer.stages.append(Stage(name: "one more", percentHundredths: 10_000))
     for plan in [shippedPlan(), longer, nil] {
@@ -126,7 +127,7 @@ func aRollbackWritesLegacyAgain(_ command: RolloutCommand) {
 @Test func theLastStageIsNotEnteredWhileTheWayBackDoesNotWork() {
     let machine = machine()
     let closed = ["legacy does not answer"]
-    let early = state(after: .promote(to: "half", force: false))
+    let early = rolloutState(after: .promote(to: "half", force: false))
     #expect(machine.promotesToLastStage(early, to: nil) && machine.promotesToLastStage(early, to: "full"))
     #expect(!machine.promotesToLastStage(machine.freshState(atMilliseconds: 0), to: nil))
     for name in [nil, "full"] as [String?] {
@@ -155,8 +156,31 @@ func aRollbackWritesLegacyAgain(_ command: RolloutCommand) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     #expect(String(decoding: try encoder.encode(state), as: UTF8.self) == old)
+    let direct = old.replacing("\"isPercentDirect\":false", with: "\"isPercentDirect\":true")
+    #expect(try JSONDecoder().decode(RolloutState.self, from: Data(direct.utf8)).isSetByHand)
+    let byHand = RolloutCommand.setPercent(hundredths: 10_000)
+    for state in [
+        rolloutState(after: toTheEnd, .pause, byHand, .resume),
+        rolloutState(after: toTheEnd, byHand, .rollback(to: "full")),
+    ] {
+        #expect(try JSONDecoder().decode(RolloutState.self, from: encoder.encode(state)) == state)
+    }
     let ended = endedState()
     #expect(try JSONDecoder().decode(RolloutState.self, from: encoder.encode(ended)) == ended)
 }
 
-private func endedState() -> RolloutState { state(after: toTheEnd, .stopLegacy) }
+@Test func theEndOfLegacyTakesWhatAPromotionTakes() {
+    let end = rolloutState(after: toTheEnd)
+    let gates = [GateFinding(name: "read_error_rate", verdict: .pass)]
+    #expect(end.holds(gates: gates, ahead: WayAhead(parkedLegs: 1, parkedLastMilliseconds: 0)) == [])
+    for verdict in [GateVerdict.fail, .insufficient, .warmingUp] {
+        let holds = end.holds(gates: gates + [GateFinding(name: "conflict_rate", verdict: verdict)], ahead: WayAhead())
+        #expect(holds.count == 1 && holds[0].contains("gate conflict_rate"))
+    }
+    #expect(end.holds(gates: gates, ahead: WayAhead(newAnswers: false)).count == 1)
+    #expect(end.holds(gates: gates, ahead: WayAhead(parkedLegs: 1, parkedLastMilliseconds: 1)).count == 1)
+    let byHand = rolloutState(after: .setPercent(hundredths: 10_000))
+    #expect(byHand.condition == .complete && byHand.holds(gates: gates, ahead: WayAhead()).count == 1)
+}
+
+private func endedState() -> RolloutState { rolloutState(after: toTheEnd, .stopLegacy) }

@@ -103,6 +103,35 @@ private func places(_ plan: Plan) -> [String] {
         ])
 }
 
+@Test func automaticPromotionNeedsAGate() {
+    var plan = shippedPlan()
+    plan.promote = .automatic
+    #expect(places(plan) == ["-1 promote"])
+    #expect(plan.problems().first?.message.contains("at least one gate") == true)
+    plan.gates.journalLagSeconds = 30
+    #expect(plan.problems() == [] && plan.remarks() == [])
+    // By hand it is allowed, and said.
+    #expect(shippedPlan().problems() == [] && shippedPlan().remarks().map(\.key) == ["gates"])
+}
+
+@Test func legacyIsKeptAtLeastForTheLastHold() {
+    var plan = shippedPlan()
+    plan.gates.journalLagSeconds = 30
+    plan.keepSeconds = 3
+    #expect(places(plan) == ["-1 keep"])
+    let message = plan.problems()[0].message
+    #expect(message.contains("3s") && message.contains("full (7d)"), "\(message)")
+    plan.keepSeconds = 7 * 86_400
+    #expect(plan.problems() == [])
+    plan.keepSeconds = 0
+    plan.stages[5].holdSeconds = 0
+    #expect(plan.problems() == [] && plan.remarks().map(\.key) == ["keep"])
+    // A plan that does not end at 100 % never gives legacy up.
+    plan.stages[5].percentHundredths = 9_000
+    plan.stages[5].holdSeconds = 60
+    #expect(plan.problems() == [] && plan.remarks() == [])
+}
+
 @Test func allProblemsAreFoundAtOnce() {
     var plan = shippedPlan()
     plan.name = ""

@@ -1,5 +1,6 @@
-import Rollout
 import Testing
+
+@testable import Rollout
 
 private let machine = RolloutMachine(plan: shippedPlan(), configuredShadowHundredths: 2500)
 private let planless = RolloutMachine(plan: nil, configuredShadowHundredths: 2500)
@@ -233,8 +234,10 @@ private func at(_ stage: String) throws -> RolloutState {
     #expect(paused.condition == .paused)
     let resumed = try changed(machine, paused, .resume, at: 100_000)
     #expect(resumed.condition == .running)
+    #expect(resumed.heldFrom == state.heldFrom && resumed.attemptSince == state.attemptSince)
     paused.condition = state.condition
     paused.generation = state.generation
+    paused.setStateSince(state.stateSince)
     #expect(paused == state)
 }
 
@@ -305,10 +308,131 @@ func aPercentOutOfRangeIsRefused(hundredths: Int) throws {
     #expect(isRefused(odd.apply(.setPercent(hundredths: 50), to: state, atMilliseconds: 0)))
 }
 
-@Test func settingThePercentThatHoldsIsNoChange() throws {
+@Test func settingThePercentThatHoldsTakesItIntoTheOperatorsHand() throws {
     let state = try at("canary")
-    let outcome = machine.apply(.setPercent(hundredths: 100), to: state, atMilliseconds: 77)
-    #expect(outcome == .unchanged(state, warnings: []))
+    let next = try changed(machine, state, .setPercent(hundredths: 100), at: 7_700)
+    #expect(next.isSetByHand && !next.isPercentDirect && next.stageName == "canary")
+    #expect(next.sinceMilliseconds == 1_000 && next.attemptSince == 7_700, "windows and hold begin anew")
+    let promoted = try changed(machine, next, .promote(to: "canary", force: false), at: 8_000)
+    #expect(!promoted.isSetByHand && promoted.attemptSince == 8_000)
+    let direct = try changed(planless, planless.freshState(atMilliseconds: 0), .setPercent(hundredths: 5000))
+    #expect(
+        planless.apply(.setPercent(hundredths: 5000), to: direct, atMilliseconds: 77)
+            == .unchanged(direct, warnings: []))
+}
+
+@Test(arguments: [0, 50, 100]) func aPercentThatIsNotRaisedLeavesTheRolloutRolledBackAndSaysSo(hundredths: Int) throws {
+    for plan in [shippedPlan(), nil] {
+        let machine = RolloutMachine(plan: plan, configuredShadowHundredths: 0)
+        var back = machine.freshState(atMilliseconds: 0)
+        back.percentHundredths = 100
+        back.stageIndex = plan.map { _ in 2 }
+        back.stageName = plan.map { _ in "canary" }
+        back.condition = .rolledBack
+        back.conditionReason = "by anna: slow"
+        let outcome = machine.apply(
+            .setPercent(hundredths: hundredths), to: back, atMilliseconds: 9_000, reason: "by bert")
+        guard case .changed(let next, let warnings) = outcome else {
+            Issue.record("no event: \(outcome)")
+            return
+        }
+        #expect(next.condition == .rolledBack && next.conditionReason == "by anna: slow")
+        #expect(next.percentHundredths == hundredths && next.stateSince == back.stateSince)
+        let again = plan == nil ? "set a percent to start again" : "promote it to start again"
+        #expect(warnings == ["the rollout stays rolled back: " + again])
+        let raised = try changed(machine, next, .setPercent(hundredths: hundredths + 1))
+        #expect(raised.condition == .running && raised.isSetByHand)
+    }
+}
+
+@Test func aPercentThatIsRaisedWarnsAsAPromotionWouldAndIsNotRefused() throws {
+    let gates = [
+        GateFinding(name: "read_error_rate", verdict: .fail, reason: "3 %"),
+        GateFinding(name: "write_p95", verdict: .warmingUp),
+    ]
+    func said(_ percent: Int) throws -> [String]? {
+        warnings(
+            machine.apply(
+                .setPercent(hundredths: percent), to: try at("half"), atMilliseconds: 9, gates: gates,
+                obstacles: ["the way back is closed"], cautions: ["new does not answer"]))
+    }
+    #expect(try said(8_000) == ["gate read_error_rate fails: 3 %", "new does not answer"])
+    #expect(
+        try said(10_000) == ["gate read_error_rate fails: 3 %", "the way back is closed", "new does not answer"])
+    #expect(try said(5_000) == [])
+    #expect(try said(100) == [])
+    var plan = shippedPlan()
+    plan.promote = .automatic
+    let automatic = RolloutMachine(plan: plan, configuredShadowHundredths: 0)
+    let outcome = automatic.apply(.setPercent(hundredths: 100), to: try at("half"), atMilliseconds: 9)
+    #expect(warnings(outcome) == ["set by hand: nothing goes on by itself until it is promoted"])
+}
+
+@Test func whoeverPromotesHearsWhatSpeaksAgainstNew() throws {
+    let outcome = machine.apply(
+        .promote(to: nil, force: false), to: try at("dual-write"), atMilliseconds: 9,
+        cautions: WayAhead(newAnswers: false, parkedLegs: 2, parkedLastMilliseconds: 1).cautions)
+    #expect(
+        warnings(outcome) == [
+            "new does not answer; its breaker is open",
+            "new lacks what clients were told is saved: 2 legs to new are parked (cutover journal --parked)",
+        ])
+}
+
+@Test func resumingWarnsOfWhatFailsNow() throws {
+    var plan = shippedPlan()
+    plan.onBreach = .pause
+    plan.promote = .automatic
+    let pausing = RolloutMachine(plan: plan, configuredShadowHundredths: 0)
+    let paused = try changed(pausing, try at("canary"), .pause)
+    let failing = [GateFinding(name: "conflict_rate", verdict: .fail, reason: "3 %")]
+    let outcome = pausing.apply(.resume, to: paused, atMilliseconds: 9, gates: failing, cautions: ["soon"])
+    #expect(
+        warnings(outcome) == [
+            "gate conflict_rate fails: 3 %", "on_breach is pause: the rollout is paused again as long as that fails",
+            "soon",
+        ])
+    let byHand = try changed(pausing, paused, .setPercent(hundredths: 100))
+    #expect(
+        warnings(pausing.apply(.resume, to: byHand, atMilliseconds: 9))
+            == ["set by hand: nothing goes on by itself until it is promoted"])
+    #expect(try changed(pausing, byHand, .resume).isSetByHand)
+}
+
+// MARK: Since when
+
+@Test func theStateKnowsSinceWhenItIsWhatItIs() throws {
+    let early = try changed(machine, try at("canary"), .promote(to: nil, force: false), at: 5_000)
+    #expect(early.stateSince == 0 && early.sinceMilliseconds == 5_000, "it has run all the time")
+    let paused = try changed(machine, early, .pause, at: 6_000)
+    #expect(paused.stateSince == 6_000 && paused.sinceMilliseconds == 5_000)
+    let byHand = try changed(machine, paused, .setPercent(hundredths: 2_000), at: 6_500)
+    #expect(byHand.stateSince == 6_000 && byHand.sinceMilliseconds == 6_500)
+    let resumed = try changed(machine, byHand, .resume, at: 7_000)
+    #expect(resumed.stateSince == 7_000)
+    let back = try changed(machine, resumed, .rollback(to: "early"), at: 8_000)
+    #expect(back.stateSince == 8_000)
+    let further = try changed(machine, back, .rollback(to: nil), at: 9_000)
+    #expect(further.stateSince == 9_000, "another rollback, another reason")
+    #expect(
+        RolloutMachine(plan: nil, configuredShadowHundredths: 0).adopting(back, atMilliseconds: 1).stateSince == 8_000)
+}
+
+@Test func aPlanThatOnlyServesNobodyHasNothingToComplete() throws {
+    let plan = Plan(name: "p", stages: [Stage(name: "only", percentHundredths: 0)])
+    let one = RolloutMachine(plan: plan, configuredShadowHundredths: 0)
+    let fresh = one.freshState(atMilliseconds: 0)
+    #expect(fresh.condition == .running)
+    let back = try changed(one, fresh, .rollback(to: nil))
+    #expect(try changed(one, back, .setPercent(hundredths: 500)).condition == .running)
+    #expect(try changed(one, back, .promote(to: "only", force: false)).condition == .running)
+    // Beyond the last stage of a longer one is not its end either.
+    let two = RolloutMachine(
+        plan: Plan(name: "p", stages: plan.stages + [Stage(name: "some", percentHundredths: 100)]),
+        configuredShadowHundredths: 0)
+    let end = try changed(two, two.freshState(atMilliseconds: 0), .promote(to: nil, force: false))
+    #expect(end.condition == .complete)
+    #expect(try changed(two, end, .setPercent(hundredths: 500)).condition == .running)
 }
 
 // MARK: Reload

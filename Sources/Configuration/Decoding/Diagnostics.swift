@@ -29,6 +29,9 @@ final class Diagnostics {
 
     func hasFailed(_ path: String) -> Bool { failed.contains(path) }
 
+    /// Whether something at or below a path is wrong.
+    func hasFailedWithin(_ path: String) -> Bool { failed.contains { $0 == path || $0.hasPrefix(path + ".") } }
+
     /// A key that is there, misspelt, and so must not be reported as missing.
     func presume(_ path: String) { failed.insert(path) }
 

@@ -13,7 +13,9 @@ extension AdminAPI {
             let command = try await command(action, body)
             let findings = await pilot.gates()
             let obstacles = await obstacles(to: command)
-            let outcome = await controller.apply(command, gates: findings, obstacles: obstacles, origin)
+            let cautions = await cautions(of: command)
+            let outcome = await controller.apply(
+                command, gates: findings, obstacles: obstacles, cautions: cautions, origin)
             // From now on, not from the next second on, what comes speaks for the new stage.
             await pilot.follow()
             return answer(outcome, origin)
@@ -64,10 +66,20 @@ extension AdminAPI {
         switch command {
         case .promote(let name, _):
             guard await controller.promotesToLastStage(name) else { return [] }
-            return await wayBack.obstacles(
-                await controller.picture.settings, dataPlane: dataPlane, journal: journal)
+        case .setPercent(let hundredths):
+            guard await controller.entersLastStage(hundredths) else { return [] }
         case .resumeLegacy: return await resumeObstacles()
-        case .rollback, .pause, .resume, .setPercent, .stopLegacy: return []
+        case .rollback, .pause, .resume, .stopLegacy: return []
+        }
+        return await wayBack.obstacles(await controller.picture.settings, dataPlane: dataPlane, journal: journal)
+    }
+
+    /// What refuses nothing and is to be said to whoever gives a command.
+    private func cautions(of command: RolloutCommand) async -> [String] {
+        switch command {
+        case .promote, .setPercent: await pilot.cautions()
+        case .resume: await pilot.outlookOfResuming()
+        case .rollback, .pause, .stopLegacy, .resumeLegacy: []
         }
     }
 

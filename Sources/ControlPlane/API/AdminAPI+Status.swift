@@ -10,7 +10,7 @@ extension AdminAPI {
         await controller.lookForCatchUp(now: clinux_wall_milliseconds())
         let picture = await controller.picture
         let caughtUp = await controller.caughtUp
-        let keepEnds = await controller.keepEndsMilliseconds
+        let keep = await controller.keep
         let (figures, totals) = board.figures()
         let lag = dataPlane.oldestPendingSeconds()
         let (findings, next) = await pilot.reading()
@@ -21,7 +21,7 @@ extension AdminAPI {
             new: dataPlane.shared.coordinator.backlog(.new).count)
         return json(
             .object([
-                ("rollout", stateJSON(picture.state, keepEnds)),
+                ("rollout", stateJSON(picture.state, keep)),
                 ("metrics", .object(explained(figuresJSON(figures, gates), by: findings))),
                 ("gates", gatesJSON(findings)),
                 ("next", nextJSON(next)),
@@ -106,9 +106,9 @@ extension AdminAPI {
 
     func rollout() async -> ServiceResponse {
         let picture = await controller.picture
-        let keepEnds = await controller.keepEndsMilliseconds
+        let keep = await controller.keep
         let (findings, next) = await pilot.reading()
-        guard case .object(var members) = stateJSON(picture.state, keepEnds) else { return problem(503, "no state") }
+        guard case .object(var members) = stateJSON(picture.state, keep) else { return problem(503, "no state") }
         let stages = (picture.settings.plan?.stages ?? []).map { stage in
             JSONValue.object([
                 ("name", .string(stage.name)), ("percent", .number(Percent.text(hundredths: stage.percentHundredths))),

@@ -1,13 +1,5 @@
 import Rollout
 
-/// The rollout's state, and why it is paused or rolled back.
-func stateJSON(_ state: RolloutState, _ keepEndsMilliseconds: Int64?) -> JSONValue {
-    guard case .object(let members) = rolloutJSON(state, keepEndsMilliseconds: keepEndsMilliseconds) else {
-        return .null
-    }
-    return .object(members + [("state_reason", state.conditionReason.map { .string($0) } ?? .null)])
-}
-
 /// The gates of the plan, in its order: what each looked at since its stage began, and what it says.
 func gatesJSON(_ findings: [GateFinding]) -> JSONValue {
     .array(

@@ -1,4 +1,5 @@
 import Journal
+import Rollout
 import Synchronization
 
 /// Time under load since some moment.
@@ -81,10 +82,11 @@ extension HistoryRecorder {
         return sum
     }
 
-    /// Of rows of one resolution.
+    /// Of rows of one resolution. One in which the rollout was paused or rolled back holds nothing.
     static func load(_ rows: [HistoryRow], since: Int64) -> Int64 {
+        let idle = [RolloutState.Condition.paused.rawValue, RolloutState.Condition.rolledBack.rawValue]
         var busiest: [Int64: Int64] = [:]
-        for row in rows {
+        for row in rows where !idle.contains(row.state) {
             // Of a row that began before the moment, all that can be before it is taken to be.
             let load = row.loadMilliseconds - max(0, since - row.atMilliseconds)
             busiest[row.atMilliseconds] = max(busiest[row.atMilliseconds] ?? 0, load)

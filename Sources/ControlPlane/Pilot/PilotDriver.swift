@@ -29,6 +29,8 @@ actor PilotDriver {
     private var stageBegan: UInt64?
     private var stage: (name: String?, since: Int64)?
     private var requests: UInt64 = 0
+    /// Legs to new that were refused for good, as they were last seen.
+    private var parked = ParkedLegs()
 
     /// - Parameters:
     ///   - loadSeconds: how long the stage was under load before this start.
@@ -64,14 +66,27 @@ actor PilotDriver {
         onJudged(own)
         tellOthers(own)
         let gates = own + failingElsewhere
-        let action = pilot.tick(state, gates: gates, hasTraffic: noticeTraffic(counters), now: now)
+        let action = pilot.tick(state, gates: gates, ahead: ahead, hasTraffic: noticeTraffic(counters), now: now)
         self.pilot = pilot
+        await act(action, state, gates)
+        guard settings.plan != nil else { return }
+        // What a breach takes has been done: the store may take its time from here on.
+        await lookForParked()
+        await controller.endKeep(
+            now: clinux_wall_milliseconds(), state, holds: state.holds(gates: gates, ahead: ahead))
+    }
+
+    private func act(_ action: RolloutPilot.Action, _ state: RolloutState, _ gates: [GateFinding]) async {
         switch action {
         case .none: break
         case .alert(let reason): onAlert(reason)
         case .rollback(let reason): await command(.rollback(to: nil), state, gates, reason)
         case .pause(let reason): await command(.pause, state, gates, reason)
-        case .promote(let reason): await command(.promote(to: nil, force: false), state, gates, reason)
+        case .promote(let reason):
+            // A leg may have been parked within the last second.
+            await lookForParked()
+            guard pilot?.nextStep(state, gates: gates, ahead: ahead)?.isReady == true else { return }
+            await command(.promote(to: nil, force: false), state, gates, reason)
         }
     }
 
@@ -80,7 +95,7 @@ actor PilotDriver {
         let (state, settings) = await controller.picture
         await follow(state, plan: settings.plan)
         let gates = judge(state, plan: settings.plan).findings
-        return (gates, pilot?.nextStep(state, gates: gates.filter(\.isGate) + failingElsewhere))
+        return (gates, pilot?.nextStep(state, gates: gates.filter(\.isGate) + failingElsewhere, ahead: ahead))
     }
 
     /// The rollout may have changed: a stage that has begun is measured from now on.
@@ -106,20 +121,46 @@ actor PilotDriver {
         controller.cluster?.tell(FailingGates(gateway: name, gates: failing))
     }
 
+    /// What is to be said to whoever sends users to new now.
+    func cautions() async -> [String] {
+        await lookForParked()
+        return ahead.cautions
+    }
+
+    /// When the next step would come by itself if a pause ended now.
+    func outlookOfResuming() async -> [String] {
+        let (state, settings) = await controller.picture
+        await follow(state, plan: settings.plan)
+        guard state.condition == .paused else { return [] }
+        var resumed = state
+        resumed.condition = .running
+        let gates = judge(state, plan: settings.plan).findings.filter(\.isGate) + failingElsewhere
+        return [pilot?.nextStep(resumed, gates: gates, ahead: ahead)?.outlook].compactMap(\.self)
+    }
+
+    private var ahead: WayAhead {
+        WayAhead(
+            newAnswers: dataPlane.isHealthy(.new), parkedLegs: parked.count,
+            parkedLastMilliseconds: parked.lastMilliseconds)
+    }
+
+    /// While the store does not answer, what was seen last stands.
+    private func lookForParked() async { parked = await ParkedLegs.toNew(in: journal) ?? parked }
+
     // MARK: Following the stages
 
     /// A stage that was entered while this process runs is judged by what came since; one that was there before, by what came since
     /// the start.
     private func follow(_ state: RolloutState, plan: Plan?) async {
         if pilot == nil {
-            let before = await loadSeconds(state.sinceMilliseconds) * 1000
+            let before = await loadSeconds(state.heldFrom) * 1000
             guard pilot == nil else { return }
             pilot = RolloutPilot(plan: plan, state: state, underLoadMilliseconds: before, now: now)
-            stage = (state.stageName, state.sinceMilliseconds)
+            stage = (state.stageName, state.attemptSince)
         }
         if pilot?.plan != plan { pilot = pilot?.with(plan: plan) }
-        guard stage?.name != state.stageName || stage?.since != state.sinceMilliseconds else { return }
-        stage = (state.stageName, state.sinceMilliseconds)
+        guard stage?.name != state.stageName || stage?.since != state.attemptSince else { return }
+        stage = (state.stageName, state.attemptSince)
         stageBegan = board.mark()
     }
 

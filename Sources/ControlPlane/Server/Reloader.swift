@@ -26,9 +26,12 @@ final class Reloader: Sendable {
         guard isFree else { return .unavailable("another reload is under way") }
         defer { isBusy.withLock { $0 = false } }
         let fresh: Settings
+        let remarks: [String]
         switch load() {
         case .errors(let errors): return .invalid(errors.map(\.description))
-        case .ok(let settings, _): fresh = settings
+        case .ok(let settings, let warnings):
+            fresh = settings
+            remarks = warnings.map(\.description)
         }
         let controller = parts.controller
         let old = await controller.picture.settings
@@ -40,14 +43,14 @@ final class Reloader: Sendable {
         do throws(IdentityError) { identity = try IdentitySources(fresh.user) } catch { return .invalid([error.text]) }
         do throws(TokenError) {
             let pair = try parts.tokens.reread(mayMake: !origin.isDryRun)
-            if origin.isDryRun { return .done(await controller.outcome(ofReloading: fresh)) }
+            if origin.isDryRun { return .done(await controller.outcome(ofReloading: fresh, remarks: remarks)) }
             if let pair, parts.tokens.use(pair) {
                 logLine("admin: the tokens are new ones; the old ones count no more")
             }
         } catch {
             return .invalid([error.text])
         }
-        let outcome = await controller.reload(fresh, identity, origin)
+        let outcome = await controller.reload(fresh, identity, remarks: remarks, origin)
         tellParts(of: fresh, before: old)
         return .done(outcome)
     }

@@ -44,7 +44,7 @@ final class SecondHand: Sendable {
         }
         guard !isTicking.exchange(true, ordering: .acquiringAndReleasing) else { return }
         Task.detached { [self] in
-            await parts.controller.tick(now: clinux_wall_milliseconds())
+            await parts.controller.lookForCatchUp(now: clinux_wall_milliseconds())
             await parts.pilot.tick()
             isTicking.store(false, ordering: .releasing)
         }

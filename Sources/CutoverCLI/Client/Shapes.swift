@@ -87,10 +87,10 @@ struct RolloutReport: Decodable {
         case plan, stage, percent, state, since, generation
         case stateReason = "state_reason"
         case stateSince = "state_since"
-        case keepWaits = "keep_waits"
         case legacyWrites = "legacy_writes"
         case legacyUnwrittenSince = "legacy_unwritten_since"
         case keepEndsAt = "keep_ends_at"
+        case keepWaits = "keep_waits"
         case shadowPercent = "shadow_percent"
         case dualWrite = "dual_write"
     }

@@ -13,12 +13,21 @@ enum RolloutSchemas {
     private static let stateMembers: [(String, JSONValue)] = [
         ("plan", Shape.orNull(Shape.text)), ("stage", Shape.orNull(Shape.text)), ("percent", percent),
         ("shadow_percent", percent), ("dual_write", Shape.boolean), ("legacy_writes", Shape.boolean),
-        ("state", Shape.words("running", "paused", "rolled_back", "complete")), ("since", Shape.instant),
+        ("state", Shape.words("running", "paused", "rolled_back", "complete")),
+        ("since", Shape.described(Shape.instant, "when stage or percent came to be what they are")),
+        (
+            "state_since",
+            Shape.described(Shape.instant, "when `state` came to be what it is: a pause, a rollback, a resumption")
+        ),
         ("generation", Shape.described(Shape.count, "goes up with every change; what `If-Match` names")),
     ]
     private static let stateOptional: [(String, JSONValue)] = [
         ("state_reason", Shape.described(Shape.orNull(Shape.text), "why it is paused or rolled back")),
         ("legacy_unwritten_since", Shape.instant), ("keep_ends_at", Shape.instant),
+        (
+            "keep_waits",
+            Shape.described(Shape.list(Shape.text), "`keep` has ended, and this holds the end of the writing of legacy")
+        ),
     ]
     private static let state = Shape.answer(stateMembers, optional: stateOptional)
 
@@ -38,7 +47,14 @@ enum RolloutSchemas {
 
     private static let next = Shape.described(
         Shape.answer([
-            ("stage", Shape.text), ("percent", percent), ("mode", Shape.words("manual", "automatic")),
+            ("stage", Shape.text), ("percent", percent),
+            (
+                "mode",
+                Shape.described(
+                    Shape.words("manual", "automatic"),
+                    "`automatic`: it comes by itself; not while the rollout is paused, rolled back or set by hand, "
+                        + "nor without a gate")
+            ),
             ("hold_seconds", Shape.count),
             ("held_seconds", Shape.described(Shape.count, "time under load only")),
             ("idle_seconds", Shape.described(Shape.count, "time without traffic")),

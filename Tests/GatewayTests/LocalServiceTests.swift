@@ -269,7 +269,8 @@ struct LocalServiceTests {
     @Test func whoeverOnlyHoldsConnectionsOpenKeepsNobodyOut() throws {
         let full = Atomic<Int>(0)
         let service = LocalService(
-            connectionsMax: 4, whenFull: { full.add(1, ordering: .relaxed) }, handler: echo)
+            connectionsMax: 4, bodyPartMilliseconds: 600_000, idleMilliseconds: 600_000,
+            whenFull: { full.add(1, ordering: .relaxed) }, handler: echo)
         try service.start(address: "127.0.0.1:0")
         defer { service.stop() }
         // Served, so the others have been without a request for longer than this one, in spite of its age.

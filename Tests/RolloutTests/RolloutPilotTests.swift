@@ -219,7 +219,7 @@ import Testing
         flight.tick()
         #expect(
             flight.next?.blockedBy.map { String($0.prefix(24)) } == [
-                "new does not answer; its", "the rollout is rolled ba", "gate journal_lag fails: ",
+                "new does not answer; its", "the rollout is rolled ba", "gate journal_lag fails",
             ])
     }
 

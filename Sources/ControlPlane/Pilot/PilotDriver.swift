@@ -17,7 +17,7 @@ actor PilotDriver {
     private let journal: ThreadedJournal
     private let wayBack: WayBack
     /// What operators call this gateway.
-    private let name: String
+    private var name: String
     /// Seconds under load since an instant (milliseconds since 1970), as the stored history knows it.
     private let loadSeconds: @Sendable (Int64) async -> Int64
     /// Told of what the gates say, once a second and before anything is done about it.
@@ -115,6 +115,9 @@ actor PilotDriver {
             other.gates.map { GateFinding(name: $0, verdict: .fail, gateway: other.gateway) }
         }
     }
+
+    /// Says what tells this gateway from others, which is known for certain only when it listens.
+    func call(_ name: String) { self.name = name }
 
     private func tellOthers(_ gates: [GateFinding]) {
         let failing = gates.filter { $0.verdict == .fail }.map(\.name)

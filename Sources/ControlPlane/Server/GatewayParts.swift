@@ -63,7 +63,8 @@ struct GatewayParts: Sendable {
         })
         alerts = AlertDesk(instance: gatewayName(settings, port: nil))
         pilot = PilotDriver(
-            controller: controller, board: board, dataPlane: dataPlane, journal: journal, name: gatewayName(settings),
+            controller: controller, board: board, dataPlane: dataPlane, journal: journal,
+            name: gatewayName(settings, port: nil),
             loadSeconds: { [history] in await history.loadSeconds(since: $0) },
             onJudged: { [alerts] gates in
                 alerts.judged(gates.map { AlertGate(name: $0.name, verdict: $0.verdict, reason: $0.reason) })

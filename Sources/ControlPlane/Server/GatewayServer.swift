@@ -69,7 +69,9 @@ package final class GatewayServer: Sendable {
             }
             try service.start(address: parts.settings.admin.address)
             admin.withLock { $0 = service }
-            parts.alerts.call(gatewayName(parts.settings, port: service.port))
+            let name = gatewayName(parts.settings, port: service.port)
+            parts.alerts.call(name)
+            waitFor { [parts] in await parts.pilot.call(name) }
             parts.alerts.configure(parts.settings.plan?.alerts)
             secondHand.start()
             isReady.store(true, ordering: .releasing)

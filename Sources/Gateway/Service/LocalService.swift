@@ -66,6 +66,7 @@ package final class LocalService: @unchecked Sendable {
     private let commonFields: [(name: String, value: String)]
     private let connectionsMax: Int
     private let bodyPartMilliseconds: Int64
+    private let idleMilliseconds: Int64
     private let whenFull: @Sendable () -> Void
     // Touched on the loop's thread only.
     private var sessions: [ObjectIdentifier: ServiceSession] = [:]
@@ -81,12 +82,14 @@ package final class LocalService: @unchecked Sendable {
     ///   - whenFull: a connection was closed because there are `connectionsMax`; on the service's thread.
     package init(
         bodyMaxBytes: Int = 8 << 20, connectionsMax: Int = 1024, bodyPartMilliseconds: Int64 = 30_000,
+        idleMilliseconds: Int64 = 60_000,
         commonFields: [(name: String, value: String)] = [], whenFull: @escaping @Sendable () -> Void = {},
         handler: @escaping Handler
     ) {
         self.bodyMaxBytes = bodyMaxBytes
         self.connectionsMax = connectionsMax
         self.bodyPartMilliseconds = bodyPartMilliseconds
+        self.idleMilliseconds = idleMilliseconds
         self.whenFull = whenFull
         self.commonFields = commonFields
         self.handler = handler
@@ -151,7 +154,7 @@ package final class LocalService: @unchecked Sendable {
         }
         let session = ServiceSession(
             connection: connection, loop: loop, peer: text, bodyMaxBytes: bodyMaxBytes,
-            bodyPartMilliseconds: bodyPartMilliseconds, commonFields: commonFields)
+            bodyPartMilliseconds: bodyPartMilliseconds, idleMilliseconds: idleMilliseconds, commonFields: commonFields)
         sessions[ObjectIdentifier(session)] = session
         Task.immediate(executorPreference: loop) {
             await session.serve(self.handler)

@@ -10,14 +10,19 @@ final class ServiceSession {
     private let peer: String
     private let bodyMaxBytes: Int
     private let bodyPartMilliseconds: Int64
+    private let idleMilliseconds: Int64
     private let commonFields: [(name: String, value: String)]
 
-    /// - Parameter bodyPartMilliseconds: how long the next part of a body may take.
+    /// - Parameters:
+    ///   - bodyPartMilliseconds: how long the next part of a body may take.
+    ///   - idleMilliseconds: how long the next request may take to begin.
     init(
         connection: Connection, loop: EventLoop, peer: String, bodyMaxBytes: Int, bodyPartMilliseconds: Int64,
+        idleMilliseconds: Int64,
         commonFields: [(name: String, value: String)]
     ) {
         self.bodyPartMilliseconds = bodyPartMilliseconds
+        self.idleMilliseconds = idleMilliseconds
         self.connection = connection
         self.loop = loop
         waitingSince = loop.now
@@ -47,7 +52,7 @@ final class ServiceSession {
 
     private func readRequest() async throws(IOFailure) -> (ServiceRequest, Bool)? {
         let head = connection.head
-        if connection.input.isEmpty { try await connection.waitReadable(timeout: 60_000) }
+        if connection.input.isEmpty { try await connection.waitReadable(timeout: idleMilliseconds) }
         head.reset()
         let deadline = loop.now + 10_000
         parsing: while true {

@@ -22,13 +22,8 @@ struct PerSide<Value: Sendable>: Sendable {
     }
 
     subscript(side: Side) -> Value {
-        // In place, both of them: a getter copies all that a window holds to look at one member, a setter a collection to change it.
-        _read {
-            switch side {
-            case .legacy: yield legacy
-            case .new: yield new
-            }
-        }
+        get { side == .legacy ? legacy : new }
+        // In place: a getter and a setter would copy a collection on every change.
         _modify {
             switch side {
             case .legacy: yield &legacy

@@ -16,7 +16,7 @@ struct AdminPage: Sendable {
 
     /// An answer of its own for each request: the nonce lets this document's style and script in, and nothing else.
     func response() -> ServiceResponse {
-        let nonce = hexadecimal(.random(in: .min ... .max)) + hexadecimal(.random(in: .min ... .max))
+        let nonce = hexadecimal(.random(in: .min ... .max), .random(in: .min ... .max))
         let policy = [
             "default-src 'none'", "script-src 'nonce-\(nonce)'", "style-src 'nonce-\(nonce)'", "connect-src 'self'",
             "img-src data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",

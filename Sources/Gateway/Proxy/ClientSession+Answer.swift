@@ -106,17 +106,23 @@ extension ClientSession {
             let isHarmless = value.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != 0x22 && $0 != 0x5c }
             if value.count > 0, value.count <= 128, isHarmless { return String(decoding: value, as: UTF8.self) }
         }
-        return hexadecimal(request.id.high) + hexadecimal(request.id.low)
+        return hexadecimal(request.id.high, request.id.low)
     }
 }
 
 /// An id for a request that brought none, where no loop has one at hand.
 package func randomRequestID() -> String {
-    hexadecimal(UInt64.random(in: .min ... .max)) + hexadecimal(UInt64.random(in: .min ... .max))
+    hexadecimal(.random(in: .min ... .max), .random(in: .min ... .max))
 }
 
-/// Sixteen lower-case hexadecimal digits.
-package func hexadecimal(_ value: UInt64) -> String {
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+/// Thirty-two lower-case hexadecimal digits.
+package func hexadecimal(_ high: UInt64, _ low: UInt64) -> String {
+    String(unsafeUninitializedCapacity: 32) { digits in
+        for index in 0..<32 {
+            let word = index < 16 ? high : low
+            let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (index & 15))) & 15
+            digits[index] = value < 10 ? 0x30 + value : 0x57 + value
+        }
+        return 32
+    }
 }

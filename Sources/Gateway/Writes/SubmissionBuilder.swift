@@ -21,7 +21,7 @@ extension ClientSession {
         let route = request.route >= 0 ? snapshot.compiledRoutes[request.route] : nil
         var user = snapshot.identity.user(head, p, worker.identityScratch) {
             clinux_wall_milliseconds() / 1000
-        }.map(\.text)
+        }.map { $0.text }  // A key path would be walked at run time.
         let found = try lookUp(route)
         if let named = found.user {
             user = named
@@ -44,7 +44,7 @@ extension ClientSession {
         let rollout = worker.snapshot.rollout
         return Submission(
             user: user, records: found.records, idempotencyKey: key?.value,
-            outgoingKey: key?.text ?? hexadecimal(loop.random.next()) + hexadecimal(loop.random.next()),
+            outgoingKey: key?.text ?? hexadecimal(loop.random.next(), loop.random.next()),
             fingerprint: fingerprint(method, target), method: method, target: target, headerLines: headerLines,
             conditionalLines: conditionalLines, body: Array(body.bytes), side: request.decision.side,
             dualWrite: rollout.dualWrite && (request.decision.side == .legacy || rollout.legacyWrites))
@@ -87,10 +87,13 @@ extension ClientSession {
     /// survives being kept as text.
     private func targetText(_ head: MessageHead, _ p: UnsafePointer<UInt8>) -> String {
         let start = head.isAbsoluteForm ? head.pathStart : head.targetStart
+        let isWithoutPath = head.isAbsoluteForm && head.pathEnd == head.pathStart
+        let plain = UnsafeBufferPointer(start: p + start, count: head.targetEnd - start)
+        if !isWithoutPath, plain.allSatisfy({ $0 < 0x80 }) { return String(decoding: plain, as: UTF8.self) }
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(head.targetEnd - start)
-        if head.isAbsoluteForm, head.pathEnd == head.pathStart { bytes.append(0x2f) }
+        bytes.reserveCapacity(plain.count)
+        if isWithoutPath { bytes.append(0x2f) }
         for i in start..<head.targetEnd {
             if p[i] < 0x80 {
                 bytes.append(p[i])
@@ -120,7 +123,24 @@ extension ClientSession {
     /// Tells a repeat from another request: method, target and body.
     private func fingerprint(_ method: String, _ target: String) -> String {
         let content = worker.hasher.hash(body.bytes, isJSON: false, rules: ComparisonRules())
-        return "\(method) \(target) \(content.hex)"
+        var (method, target) = (method, target)
+        // In one piece: interpolation grows its text step by step.
+        return String(unsafeUninitializedCapacity: method.utf8.count + target.utf8.count + 34) { buffer in
+            guard let base = buffer.baseAddress else { return 0 }
+            var end = 0
+            func put(_ text: inout String) {
+                text.withUTF8 { bytes in
+                    if let first = bytes.baseAddress { (base + end).update(from: first, count: bytes.count) }
+                    end += bytes.count
+                }
+                base[end] = 0x20
+                end += 1
+            }
+            put(&method)
+            put(&target)
+            content.writeHex(to: base + end)
+            return end + 32
+        }
     }
 }
 

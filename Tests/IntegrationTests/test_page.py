@@ -135,7 +135,7 @@ def test_mismatches_come_up_with_their_paths(planned, legacy, new, open_page):
     legacy.answer = lambda request: reply(b'{"title":"Walden","pages":352}')
     new.answer = lambda request: reply(b'{"title":"Walden","pages":353}')
     tab = open_page(planned, role=None)
-    assert "None on record" in tab.text("#mismatches")
+    tab.wait_for("#mismatches", "None on record")
     planned.get("/books/1?as=<b>json</b>", user="anna")
     summary = tab.page.locator("#mismatches summary").first
     summary.wait_for()

@@ -79,11 +79,8 @@ package struct LegTables: Sendable {
         if waits {
             windows[side].countDeferred(DeliveryWindow.key(user), by: 1)
             windows[side].underway[sequence] = .undecided(user: user, countsNow: isLeftOver)
-            // What is left over is older than what pages have passed. And a takeover may have brought newer changes than one that
-            // was accepted before it and is admitted now.
-            if isLeftOver || sequence <= newest {
-                windows[side].lowerHorizon(to: sequence - 1, DeliveryWindow.key(user))
-            }
+            // What is left over is older than what pages have passed; everything else is newer than all that was told.
+            if isLeftOver { windows[side].lowerHorizon(to: sequence - 1, DeliveryWindow.key(user)) }
             notePlace(sequence, user, side)
         } else {
             adopt(sequence, side)
@@ -183,6 +180,8 @@ package struct LegTables: Sendable {
             windows[side].underway[sequence] = .elsewhere
             windows[side].countDeferred(DeliveryWindow.key(user), by: -1)
             windows[side].forgetPlaced(sequence, DeliveryWindow.key(user))
+            // It may have been what set its user aside, and nothing of this user need be held that would end it.
+            windows[side].noteHeld(user, count: outstanding.count(user: user, side))
             windows[side].openIfDone()
             departure.dropped = .some(user)
             if isForeign(sequence, side) {

@@ -48,7 +48,7 @@ struct Office {
             board: board,
             history: HistoryRecorder(
                 instance: "test", journal: house.journal, wall: CLinux.clinux_wall_milliseconds(),
-                monotonic: monotonicMilliseconds),
+                monotonic: monotonicMilliseconds, patienceMilliseconds: 60_000),
             tokens: try AdminTokens(directory: directory), reverseSync: sync, pilot: pilot,
             wayBack: WayBack { _ in wayBack },
             failuresPerMinute: failuresPerMinute,

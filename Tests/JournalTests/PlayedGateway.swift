@@ -114,15 +114,16 @@ struct PlayedGateway {
         truth.append(row.legs)
     }
 
-    mutating func admitAll() {
-        for row in rows[admitted...] where row.owner == 0 && row.takeover == nil {
+    mutating func admitAll(upTo count: Int? = nil) {
+        let end = max(count ?? rows.count, admitted)
+        for row in rows[admitted..<end] where row.owner == 0 && row.takeover == nil {
             enterForeign(of: row)
             var sides: SideSet = []
             for side in Side.allCases where row.legs[side].state.isOutstanding { sides.insert(SideSet(side)) }
             _ = tables.admit(row.sequence, user: row.user, records: row.records, side: row.side, sides: sides)
             sessions[row.sequence] = .waits(row.side)
         }
-        admitted = rows.count
+        admitted = end
     }
 
     mutating func moveSession() {

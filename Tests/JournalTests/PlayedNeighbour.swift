@@ -12,6 +12,8 @@ struct PlayedNeighbour {
     var reports: [Int64] = []
     /// The page of the first report, read and not told yet.
     var page: (changes: [OutstandingChange], foreign: [OutstandingChange])?
+    /// How many changes there were when it was read.
+    var pageRows = 0
     var lastTakeover: Int64 = 0
     /// The last takeover that was told.
     var told: Int64 = 0
@@ -116,6 +118,7 @@ extension PlayedGateway {
                     }
             }
             neighbour?.page = (changes.map(\.outstanding), foreign.map(\.outstanding))
+            neighbour?.pageRows = rows.count
             return
         }
         neighbour?.page = nil
@@ -125,8 +128,8 @@ extension PlayedGateway {
 
     /// As the data plane does it.
     private mutating func tell(_ changes: [OutstandingChange], _ number: Int64, behind foreign: [OutstandingChange]) {
-        // As `ClusterEvents.awaitAdmissions`.
-        admitAll()
+        // As `ClusterEvents.awaitAdmissions`: what was accepted since the page was read may be admitted later.
+        admitAll(upTo: neighbour?.pageRows ?? 0)
         neighbour?.told = number
         for change in foreign { tables.enter(foreign: change) }
         neighbour?.watch.add(foreign.map(\.sequence), now: 0)

@@ -43,7 +43,7 @@ extension HistoryRecorder {
         let (mark, begin, own, now) = state.withLock { state in
             (state.meter.loadMilliseconds, state.knownFrom, state.ownLoad(since: milliseconds), state.meter.wall)
         }
-        let earlier = await within(milliseconds: Self.patienceMilliseconds) { [self] in
+        let earlier = await within(milliseconds: patienceMilliseconds) { [self] in
             await storedLoad(since: milliseconds, until: begin, now: now)
         }
         guard let earlier else { return own / 1000 }

@@ -32,7 +32,7 @@ extension HistoryRecorder {
         note(await controller.picture.state)
         guard countsParked, storage.cluster?.state.isConnected ?? true else { return }
         let journal = journal
-        let counts = await within(milliseconds: Self.patienceMilliseconds) {
+        let counts = await within(milliseconds: patienceMilliseconds) {
             try? await journal.read { reader throws(JournalError) in try reader.counts() }
         }
         if let counts { note(parked: counts.parkedLegacy + counts.parkedNew) }

@@ -41,7 +41,7 @@ extension HistoryRecorder {
             }
         }
         guard resolution == .tenSeconds else { return try await fromStore() }
-        if isShared, let found = await within(milliseconds: Self.patienceMilliseconds, { try? await fromStore() }) {
+        if isShared, let found = await within(milliseconds: patienceMilliseconds, { try? await fromStore() }) {
             return found
         }
         return state.withLock { $0.window.page(from: from, before: start, limit: limit) }

@@ -17,8 +17,6 @@ final class HistoryRecorder: Sendable {
     /// Rows of one gateway in memory: as many as the store keeps of them.
     static let memoryMax = Int(
         HistoryResolution.tenSeconds.keptMilliseconds / HistoryResolution.tenSeconds.milliseconds)
-    /// How long one who asks waits for the store, in milliseconds.
-    static let patienceMilliseconds = 1_000
 
     struct State: Sendable {
         var meter: HistoryMeter
@@ -44,6 +42,8 @@ final class HistoryRecorder: Sendable {
     let journal: ThreadedJournal
     /// Whether other gateways have rows in the store that this one does not see.
     let isShared: Bool
+    /// How long one who asks waits for the store, in milliseconds.
+    let patienceMilliseconds: Int
     let state: Mutex<State>
     private let dropped = Atomic<UInt64>(0)
     /// The last look at the rollout is not over yet: one at a time.
@@ -53,14 +53,16 @@ final class HistoryRecorder: Sendable {
     ///   - instance: this gateway's name in the store.
     ///   - wall: milliseconds since 1970.
     ///   - monotonic: milliseconds of a clock that never jumps.
+    ///   - patienceMilliseconds: how long one who asks waits for the store.
     ///   - snapshot: what was counted before and is not told of.
     init(
         instance: String, journal: ThreadedJournal, isShared: Bool = false, wall: Int64, monotonic: Int64,
-        snapshot: MetricsSnapshot = MetricsSnapshot()
+        patienceMilliseconds: Int = 1_000, snapshot: MetricsSnapshot = MetricsSnapshot()
     ) {
         self.instance = instance
         self.journal = journal
         self.isShared = isShared
+        self.patienceMilliseconds = patienceMilliseconds
         state = Mutex(
             State(
                 HistoryMeter(instance: instance, wall: wall, monotonic: monotonic, counts: HistoryCounts(snapshot))))
@@ -103,7 +105,7 @@ final class HistoryRecorder: Sendable {
             return [over, state.meter.finish(state.gauges)].compactMap { $0 }
         }
         for row in rows { publish(row, wall: wall) }
-        _ = await within(milliseconds: Self.patienceMilliseconds) { [self] () async -> Bool? in
+        _ = await within(milliseconds: patienceMilliseconds) { [self] () async -> Bool? in
             while state.withLock({ $0.isWriting }) { try? await Task.sleep(for: .milliseconds(2)) }
             return true
         }

@@ -51,15 +51,15 @@ extension LegTables {
             let key = DeliveryWindow.key(change.user)
             for side in Side.allCases where change.legs[side].state.isOutstanding {
                 guard change.answeredStatus != nil else { continue }
-                if isForeign(change.sequence, side), !windows[side].hasDeferred(change.user) {
+                if isForeign(change.sequence, side), !windows[side.index].hasDeferred(change.user) {
                     adopt(change.sequence, side)
                     hold(change, side)
                     deliveries.append((side: side, change: change))
                     continue
                 }
-                windows[side].lowerHorizon(to: change.sequence - 1, key)
-                windows[side].countDeferred(key, by: 1)
-                windows[side].notice(acceptedMilliseconds: change.acceptedMilliseconds)
+                windows[side.index].lowerHorizon(to: change.sequence - 1, key)
+                windows[side.index].countDeferred(key, by: 1)
+                windows[side.index].notice(acceptedMilliseconds: change.acceptedMilliseconds)
                 notePlace(change.sequence, change.user, side)
             }
         }
@@ -67,14 +67,14 @@ extension LegTables {
     }
 
     private mutating func hold(_ change: OutstandingChange, _ side: Side) {
-        windows[side].held.insert(change.sequence)
+        windows[side.index].held.insert(change.sequence)
         outstanding.add(change.sequence, user: change.user, side, acceptedMilliseconds: change.acceptedMilliseconds)
-        if windows[side].horizon != nil { windows[side].underway[change.sequence] = .elsewhere }
+        if windows[side.index].horizon != nil { windows[side.index].underway[change.sequence] = .elsewhere }
     }
 
     /// A leg was deferred. If it has kept a place in the lanes, its user's legs come back before all others'.
     mutating func notePlace(_ sequence: Sequence64, _ user: String?, _ side: Side) {
-        if isForeign(sequence, side) { windows[side].notePlaced(sequence, user) }
+        if isForeign(sequence, side) { windows[side.index].notePlaced(sequence, user) }
     }
 
     /// A leg is this gateway's now, with its place in the lanes where it has one.

@@ -8,29 +8,30 @@ extension LegTables {
     ///
     /// What the journal was told before this call must be in the page; `take` sorts out what it is told afterwards.
     package mutating func nextPage(_ side: Side) -> OutstandingQuery? {
-        guard windows[side].page == nil, windows[side].deferred > 0 else { return nil }
-        let limits = windows[side].limits
-        let held = windows[side].held.count
+        guard windows[side.index].page == nil, windows[side.index].deferred > 0 else { return nil }
+        let limits = windows[side.index].limits
+        let held = windows[side.index].held.count
         // Held legs may wait behind these, so there may never be room for the page that brings them.
-        if let placed = windows[side].placedAside() {
+        if let placed = windows[side.index].placedAside() {
             return ask(
                 OutstandingQuery(
                     side: side, scope: .user(placed.user), after: placed.horizon, through: newest,
                     throughTakeover: newestTakeover, limit: limits.userMax))
         }
         guard held <= limits.windowMax - limits.pageMax else {
-            windows[side].isFilling = false
+            windows[side.index].isFilling = false
             return nil
         }
         let query: OutstandingQuery
-        if let aside = windows[side].takeReady() {
+        if let aside = windows[side.index].takeReady() {
             query = OutstandingQuery(
                 side: side, scope: .user(aside.user), after: aside.horizon, through: newest,
                 throughTakeover: newestTakeover, limit: limits.userMax)
-        } else if let horizon = windows[side].horizon, windows[side].deferred > windows[side].deferredAside,
-            windows[side].isFilling || held < limits.refillBelow
+        } else if let horizon = windows[side.index].horizon,
+            windows[side.index].deferred > windows[side.index].deferredAside,
+            windows[side.index].isFilling || held < limits.refillBelow
         {
-            windows[side].isFilling = true
+            windows[side.index].isFilling = true
             query = OutstandingQuery(
                 side: side, after: horizon, through: newest, throughTakeover: newestTakeover, limit: limits.pageMax)
         } else {
@@ -40,7 +41,7 @@ extension LegTables {
     }
 
     private mutating func ask(_ query: OutstandingQuery) -> OutstandingQuery {
-        windows[query.side].page = DeliveryWindow.Page(request: query)
+        windows[query.side.index].page = DeliveryWindow.Page(request: query)
         return query
     }
 
@@ -58,7 +59,7 @@ extension LegTables {
 
     /// Takes the legs of the page that was asked for last.
     package mutating func take(_ rows: [OutstandingChange], _ side: Side) -> Refill {
-        guard let page = windows[side].page else { return Refill() }
+        guard let page = windows[side.index].page else { return Refill() }
         var refill = Refill()
         for row in rows
         where !page.settled.contains(row.sequence)
@@ -71,13 +72,13 @@ extension LegTables {
         let end = min(read, page.lowered ?? read)
         switch page.request.scope {
         case .everyone:
-            windows[side].horizon = end
+            windows[side.index].horizon = end
             // What is left is younger than this page, but for users set aside.
-            if windows[side].asides.isEmpty, windows[side].deferred > 0, let row = rows.last {
-                windows[side].deferredSince = row.acceptedMilliseconds
+            if windows[side.index].asides.isEmpty, windows[side.index].deferred > 0, let row = rows.last {
+                windows[side.index].deferredSince = row.acceptedMilliseconds
             }
         case .user(let user):
-            windows[side].advance(
+            windows[side.index].advance(
                 DeliveryWindow.key(user), to: end, held: outstanding.count(user: user, side))
         }
         endPage(side)
@@ -89,26 +90,27 @@ extension LegTables {
     ) {
         let key = DeliveryWindow.key(row.user)
         if scope == .everyone {
-            guard windows[side].asides[key] == nil else { return }
-            if windows[side].isCrowded(by: outstanding.count(user: row.user, side)) {
+            guard windows[side.index].asides[key] == nil else { return }
+            if windows[side.index].isCrowded(by: outstanding.count(user: row.user, side)) {
                 // Older legs that have come in meanwhile are not in this page.
                 let before = row.sequence - 1
-                windows[side].setAside(row.user, key, horizon: min(before, windows[side].page?.lowered ?? before))
+                windows[side.index].setAside(
+                    row.user, key, horizon: min(before, windows[side.index].page?.lowered ?? before))
                 return
             }
         }
-        let stage = windows[side].underway[row.sequence]
+        let stage = windows[side.index].underway[row.sequence]
         switch stage {
         case .elsewhere, .awaitsAnswer: return
         // Only who admitted a change may decide what an unanswered one comes to, and that is not known here.
         case nil where row.answeredStatus == nil: return
         // Nobody counted it here: it is not this gateway's.
-        case nil where windows[side].deferred(key) == 0: return
+        case nil where windows[side.index].deferred(key) == 0: return
         case nil, .undecided, .outstanding, .answered: break
         }
         adopt(row.sequence, side)
-        windows[side].countDeferred(key, by: -1)
-        windows[side].forgetPlaced(row.sequence, key)
+        windows[side.index].countDeferred(key, by: -1)
+        windows[side.index].forgetPlaced(row.sequence, key)
         lanes.enter(row.sequence, keys: LaneKey.lanes(user: row.user, records: row.records), sides: SideSet(side))
         if case .undecided(_, let countsNow) = stage {
             takeUndecided(row, side, countsNow: countsNow, &refill)
@@ -121,8 +123,8 @@ extension LegTables {
     private mutating func takeUndecided(
         _ row: OutstandingChange, _ side: Side, countsNow: Bool, _ refill: inout Refill
     ) {
-        windows[side].underway[row.sequence] = .elsewhere
-        if row.side != side { windows[side].held.insert(row.sequence) }
+        windows[side.index].underway[row.sequence] = .elsewhere
+        if row.side != side { windows[side.index].held.insert(row.sequence) }
         refill.entered.append(row.sequence)
         if countsNow {
             outstanding.add(row.sequence, user: row.user, side, acceptedMilliseconds: row.acceptedMilliseconds)
@@ -134,33 +136,33 @@ extension LegTables {
     private mutating func takeOutstanding(
         _ row: OutstandingChange, _ side: Side, _ stage: DeliveryWindow.Stage?, _ refill: inout Refill
     ) {
-        windows[side].held.insert(row.sequence)
+        windows[side.index].held.insert(row.sequence)
         outstanding.add(row.sequence, user: row.user, side, acceptedMilliseconds: row.acceptedMilliseconds)
         if case .outstanding = stage {
-            windows[side].underway[row.sequence] = .awaitsAnswer
+            windows[side.index].underway[row.sequence] = .awaitsAnswer
             refill.entered.append(row.sequence)
             return
         }
         var row = row
         if case .answered(let status) = stage {
             row.answeredStatus = status
-            windows[side].underway[row.sequence] = .elsewhere
+            windows[side.index].underway[row.sequence] = .elsewhere
         }
         refill.deliveries.append(row)
     }
 
     /// The page could not be read: it will be asked for again.
     package mutating func pageFailed(_ side: Side) {
-        guard let page = windows[side].page else { return }
+        guard let page = windows[side.index].page else { return }
         endPage(side)
-        if case .user(let user) = page.request.scope { windows[side].markReady(DeliveryWindow.key(user)) }
+        if case .user(let user) = page.request.scope { windows[side.index].markReady(DeliveryWindow.key(user)) }
     }
 
     private mutating func endPage(_ side: Side) {
-        let answered = windows[side].page?.answered ?? []
-        windows[side].page = nil
-        for sequence in answered { windows[side].underway[sequence] = nil }
-        windows[side].openIfDone()
+        let answered = windows[side.index].page?.answered ?? []
+        windows[side.index].page = nil
+        for sequence in answered { windows[side.index].underway[sequence] = nil }
+        windows[side.index].openIfDone()
     }
 
     // MARK: A start
@@ -173,9 +175,9 @@ extension LegTables {
             guard place.isAnswered else { continue }
             let key = DeliveryWindow.key(place.user)
             for side in Side.allCases where place.sides.contains(SideSet(side)) {
-                windows[side].lowerHorizon(to: place.sequence - 1, key)
-                windows[side].countDeferred(key, by: 1)
-                windows[side].notice(acceptedMilliseconds: place.acceptedMilliseconds)
+                windows[side.index].lowerHorizon(to: place.sequence - 1, key)
+                windows[side.index].countDeferred(key, by: 1)
+                windows[side.index].notice(acceptedMilliseconds: place.acceptedMilliseconds)
             }
         }
     }

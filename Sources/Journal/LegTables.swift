@@ -9,7 +9,9 @@ package import Rollout
 package struct LegTables: Sendable {
     package internal(set) var lanes = LaneTable()
     package internal(set) var outstanding = Outstanding()
-    var windows: PerSide<DeliveryWindow>
+    /// By `Side.index`. An array, because a member of an element is read in place, while a subscript of our own would copy the
+    /// whole window with all its collections.
+    var windows: [DeliveryWindow]
     /// Legs of other gateways that come before some of this one's, in the lanes that they share.
     var foreign: [Sequence64: SideSet] = [:]
     /// The newest change that was admitted.
@@ -17,7 +19,9 @@ package struct LegTables: Sendable {
     /// The newest takeover that was told. Takeovers are told in the order of their numbers.
     var newestTakeover: Int64 = 0
 
-    package init(limits: WindowLimits = WindowLimits()) { windows = PerSide(DeliveryWindow(limits: limits)) }
+    package init(limits: WindowLimits = WindowLimits()) {
+        windows = Side.allCases.map { _ in DeliveryWindow(limits: limits) }
+    }
 
     // MARK: Acceptance
 
@@ -71,35 +75,35 @@ package struct LegTables: Sendable {
         // Nothing of a user overtakes what is deferred; not even a leg that decides, which then waits for its turn in vain. One that
         // was taken over may have its place in the lanes already, where another gateway's leg has waited.
         let waits =
-            windows[side].hasDeferred(user)
+            windows[side.index].hasDeferred(user)
             || isSecond && !lanes.contains(sequence, side)
-                && windows[side].isFull(
+                && windows[side.index].isFull(
                     // What a start finds left over is older than `newest`.
                     for: user, heldOfUser: heldCount(user, side), last: min(newest, sequence - 1))
         if waits {
-            windows[side].countDeferred(DeliveryWindow.key(user), by: 1)
-            windows[side].underway[sequence] = .undecided(user: user, countsNow: isLeftOver)
+            windows[side.index].countDeferred(DeliveryWindow.key(user), by: 1)
+            windows[side.index].underway[sequence] = .undecided(user: user, countsNow: isLeftOver)
             // What is left over is older than what pages have passed; everything else is newer than all that was told.
-            if isLeftOver { windows[side].lowerHorizon(to: sequence - 1, DeliveryWindow.key(user)) }
+            if isLeftOver { windows[side.index].lowerHorizon(to: sequence - 1, DeliveryWindow.key(user)) }
             notePlace(sequence, user, side)
         } else {
             adopt(sequence, side)
-            if isSecond { windows[side].held.insert(sequence) }
+            if isSecond { windows[side.index].held.insert(sequence) }
             // From here on a page could show it.
-            if windows[side].horizon != nil { windows[side].underway[sequence] = .elsewhere }
+            if windows[side.index].horizon != nil { windows[side.index].underway[sequence] = .elsewhere }
         }
         return waits
     }
 
     private func heldCount(_ user: String?, _ side: Side) -> Int {
         // Spares the look-up while it cannot matter.
-        windows[side].held.count < windows[side].limits.crowded ? 0 : outstanding.count(user: user, side)
+        windows[side.index].held.count < windows[side.index].limits.crowded ? 0 : outstanding.count(user: user, side)
     }
 
     /// Enters a leg that was settled once and is to be sent again (an operator replays a parked one).
     package mutating func readmit(_ sequence: Sequence64, user: String?, records: [String], _ side: Side) {
-        windows[side].held.insert(sequence)
-        windows[side].page?.settled.insert(sequence)
+        windows[side.index].held.insert(sequence)
+        windows[side.index].page?.settled.insert(sequence)
         lanes.enter(
             sequence, keys: LaneKey.lanes(user: user, records: records), sides: SideSet(side), atTail: true)
     }
@@ -119,29 +123,29 @@ package struct LegTables: Sendable {
     package mutating func conclude(
         _ sequence: Sequence64, user: String?, _ side: Side, acceptedMilliseconds: Int64, status: Int
     ) -> Place {
-        if case .undecided = windows[side].underway[sequence] {
-            windows[side].underway[sequence] = .outstanding(status: status)
-            windows[side].notice(acceptedMilliseconds: acceptedMilliseconds)
+        if case .undecided = windows[side.index].underway[sequence] {
+            windows[side.index].underway[sequence] = .outstanding(status: status)
+            windows[side.index].notice(acceptedMilliseconds: acceptedMilliseconds)
             return .deferred(isNew: false)
         }
-        if !windows[side].held.contains(sequence), evicts(sequence, user, side) {
+        if !windows[side.index].held.contains(sequence), evicts(sequence, user, side) {
             // Nobody is behind it in its lanes, so nobody is released.
             _ = lanes.leave(sequence, side)
-            windows[side].countDeferred(DeliveryWindow.key(user), by: 1)
-            windows[side].underway[sequence] = .outstanding(status: status)
-            windows[side].notice(acceptedMilliseconds: acceptedMilliseconds)
+            windows[side.index].countDeferred(DeliveryWindow.key(user), by: 1)
+            windows[side.index].underway[sequence] = .outstanding(status: status)
+            windows[side.index].notice(acceptedMilliseconds: acceptedMilliseconds)
             return .deferred(isNew: true)
         }
-        windows[side].held.insert(sequence)
+        windows[side.index].held.insert(sequence)
         return .held(
             isNew: outstanding.add(sequence, user: user, side, acceptedMilliseconds: acceptedMilliseconds))
     }
 
     /// Whether the leg of a fallback goes back to the journal: the window is full, a page will come by, and nobody waits behind it.
     private func evicts(_ sequence: Sequence64, _ user: String?, _ side: Side) -> Bool {
-        guard let horizon = windows[side].horizon, sequence > horizon,
-            sequence > windows[side].asides[DeliveryWindow.key(user)]?.horizon ?? horizon,
-            windows[side].held.count >= windows[side].limits.windowMax
+        guard let horizon = windows[side.index].horizon, sequence > horizon,
+            sequence > windows[side.index].asides[DeliveryWindow.key(user)]?.horizon ?? horizon,
+            windows[side.index].held.count >= windows[side.index].limits.windowMax
         else { return false }
         return lanes.isLast(sequence, side)
     }
@@ -157,8 +161,8 @@ package struct LegTables: Sendable {
     /// - Returns: false when it did not count.
     package mutating func settle(_ sequence: Sequence64, user: String?, _ side: Side) -> Bool {
         guard outstanding.remove(sequence, user: user, side) else { return false }
-        if !windows[side].asides.isEmpty {
-            windows[side].noteHeld(user, count: outstanding.count(user: user, side))
+        if !windows[side.index].asides.isEmpty {
+            windows[side.index].noteHeld(user, count: outstanding.count(user: user, side))
         }
         return true
     }
@@ -173,16 +177,16 @@ package struct LegTables: Sendable {
 
     /// A leg holds, is parked or will never be sent.
     package mutating func leave(_ sequence: Sequence64, _ side: Side) -> Departure {
-        windows[side].held.remove(sequence)
-        windows[side].page?.settled.insert(sequence)
+        windows[side.index].held.remove(sequence)
+        windows[side.index].page?.settled.insert(sequence)
         var departure = Departure()
-        if case .undecided(let user, _) = windows[side].underway[sequence] {
-            windows[side].underway[sequence] = .elsewhere
-            windows[side].countDeferred(DeliveryWindow.key(user), by: -1)
-            windows[side].forgetPlaced(sequence, DeliveryWindow.key(user))
+        if case .undecided(let user, _) = windows[side.index].underway[sequence] {
+            windows[side.index].underway[sequence] = .elsewhere
+            windows[side.index].countDeferred(DeliveryWindow.key(user), by: -1)
+            windows[side.index].forgetPlaced(sequence, DeliveryWindow.key(user))
             // It may have been what set its user aside, and nothing of this user need be held that would end it.
-            windows[side].noteHeld(user, count: outstanding.count(user: user, side))
-            windows[side].openIfDone()
+            windows[side.index].noteHeld(user, count: outstanding.count(user: user, side))
+            windows[side.index].openIfDone()
             departure.dropped = .some(user)
             if isForeign(sequence, side) {
                 adopt(sequence, side)
@@ -205,17 +209,17 @@ package struct LegTables: Sendable {
     /// - Returns: the legs that have come back from there already and need a delivery now.
     package mutating func answered(_ sequence: Sequence64) -> SideSet {
         var sides: SideSet = []
-        for side in Side.allCases where !windows[side].underway.isEmpty {
-            let stage = windows[side].underway[sequence]
+        for side in Side.allCases where !windows[side.index].underway.isEmpty {
+            let stage = windows[side.index].underway[sequence]
             if case .awaitsAnswer = stage { sides.insert(SideSet(side)) }
-            if windows[side].page == nil {
-                windows[side].underway[sequence] = nil
+            if windows[side.index].page == nil {
+                windows[side.index].underway[sequence] = nil
                 continue
             }
-            windows[side].page?.answered.append(sequence)
+            windows[side.index].page?.answered.append(sequence)
             switch stage {
-            case .outstanding(let status): windows[side].underway[sequence] = .answered(status: status)
-            case .awaitsAnswer: windows[side].underway[sequence] = .elsewhere
+            case .outstanding(let status): windows[side.index].underway[sequence] = .answered(status: status)
+            case .awaitsAnswer: windows[side.index].underway[sequence] = .elsewhere
             case .elsewhere, .undecided, .answered, nil: break
             }
         }
@@ -231,24 +235,26 @@ package struct LegTables: Sendable {
 
     /// Whether legs of a user to a side are outstanding.
     package func hasOutstanding(_ user: String?, _ side: Side) -> Bool {
-        outstanding.count(user: user, side) > 0 || windows[side].hasDeferred(user)
+        outstanding.count(user: user, side) > 0 || windows[side.index].hasDeferred(user)
     }
 
     /// Legs that are only in the journal.
-    package func deferred(_ side: Side) -> Int { windows[side].deferred }
+    package func deferred(_ side: Side) -> Int { windows[side.index].deferred }
 
     /// Second legs in memory.
-    package func held(_ side: Side) -> Int { windows[side].held.count }
+    package func held(_ side: Side) -> Int { windows[side.index].held.count }
 
     /// Whether every outstanding leg is in memory, or would be if it came now.
-    package func isOpen(_ side: Side) -> Bool { windows[side].horizon == nil && windows[side].asides.isEmpty }
+    package func isOpen(_ side: Side) -> Bool {
+        windows[side.index].horizon == nil && windows[side.index].asides.isEmpty
+    }
 
     /// All outstanding legs of a side, and when the oldest was accepted (or a little earlier); milliseconds since 1970.
     package func backlog(_ side: Side) -> (count: Int, oldestMilliseconds: Int64?) {
         let held = outstanding.oldestAcceptedMilliseconds(side)
-        let deferred = windows[side].deferredSince
+        let deferred = windows[side.index].deferredSince
         return (
-            outstanding.total(side) + windows[side].deferred,
+            outstanding.total(side) + windows[side.index].deferred,
             held.map { min($0, deferred ?? $0) } ?? deferred
         )
     }

@@ -32,3 +32,8 @@ struct PerSide<Value: Sendable>: Sendable {
         }
     }
 }
+
+extension Side {
+    /// Its place in an array with an element for each side.
+    var index: Int { Int(rawValue) }
+}

@@ -28,14 +28,24 @@ struct LegMessage: Sendable {
         out.append(submission.headerLines)
         if conditionals { out.append(submission.conditionalLines) }
         out.append("Idempotency-Key: ")
-        // A row of an older version may hold anything; nothing but a key goes into the line.
-        for byte in submission.outgoingKey.utf8 where LegMessage.isKeyByte(byte) { out.append(byte: byte) }
+        append(key: submission.outgoingKey, to: out)
         out.append("\r\n\r\n")
         out.append(submission.body)
     }
 
+    /// A row of an older version may hold anything; nothing but a key goes into the line.
+    private func append(key: String, to out: Buffer) {
+        if key.utf8.withContiguousStorageIfAvailable({ $0.allSatisfy(LegMessage.isKeyByte) }) ?? false {
+            return out.append(text: key)
+        }
+        for byte in key.utf8 where LegMessage.isKeyByte(byte) { out.append(byte: byte) }
+    }
+
     var isIdempotent: Bool {
-        ["PUT", "DELETE", "PROPPATCH", "MKCOL", "COPY", "MOVE", "UNLOCK"].contains(submission.method)
+        switch submission.method {
+        case "PUT", "DELETE", "PROPPATCH", "MKCOL", "COPY", "MOVE", "UNLOCK": true
+        default: false
+        }
     }
     var isDelete: Bool { submission.method == "DELETE" }
 }

@@ -81,6 +81,10 @@ let package = Package(
         ground("COpenSSL", libraries: ["crypto"]),
         // The operators' page: its files become bytes of the binary.
         .target(name: "CPage", exclude: ["web"]),
+        // What Benchmarks/hash.py measures; part of no product that is installed.
+        .executableTarget(
+            name: "HashBenchmark", dependencies: ["Comparison"], path: "Benchmarks/hash", exclude: ["simdjson.cc"],
+            swiftSettings: strict),
         // Tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         // What every store of the journal has to do alike, run by the tests of each.

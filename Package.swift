@@ -68,11 +68,12 @@ let package = Package(
         floor("HTTPWire"),
         floor("Routing"),
         floor("Rollout"),
-        floor("Comparison"),
+        floor("Comparison", ["CJSONTokens"]),
         floor("Journal", ["Rollout"]),
         floor("Telemetry", ["Rollout"]),
         // Ground: module maps and shims
         ground("CLinux"),
+        ground("CJSONTokens"),
         ground("CSQLite", libraries: ["sqlite3"]),
         ground("CPostgres", libraries: ["pq"]),
         ground("CYAML", libraries: ["yaml"]),
@@ -96,7 +97,7 @@ let package = Package(
         tests("RoutingTests", ["Routing"]),
         .testTarget(
             name: "RolloutTests", dependencies: ["Rollout", "TestSupport"], exclude: ["Vectors"], swiftSettings: strict),
-        tests("ComparisonTests", ["Comparison", "TestSupport"]),
+        tests("ComparisonTests", ["Comparison", "CJSONTokens", "TestSupport"]),
         tests("JournalTests", ["Journal", "Rollout", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "Rollout", "TestSupport"]),
         tests(

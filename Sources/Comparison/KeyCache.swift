@@ -14,7 +14,8 @@ struct KeyCache: ~Copyable {
         let padding = (UInt64(0), UInt64(0))
     }
 
-    private static let places = 128
+    /// Many more than keys, so that few share one; only those in use take room in the processor's cache.
+    private static let places = 512
     private let entries: UnsafeMutablePointer<Entry>
 
     init() {
@@ -32,7 +33,7 @@ struct KeyCache: ~Copyable {
     @inline(__always)
     func entry(_ x: UInt64, _ y: UInt64, count: Int) -> UnsafePointer<Entry> {
         let spread = (x ^ (y << 29 | y >> 35)) &* 0x9E37_79B9_7F4A_7C15
-        let entry = entries + Int(truncatingIfNeeded: spread >> 57)
+        let entry = entries + Int(truncatingIfNeeded: spread >> 55)
         if entry.pointee.x != x || entry.pointee.y != y {
             Self.replace(entry, x, y, count: count)
         }

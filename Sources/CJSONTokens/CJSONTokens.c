@@ -190,7 +190,7 @@ ALWAYS_INLINE struct block classify_sse2(const uint8_t *bytes) {
     return block;
 }
 
-static size_t scan_sse2(struct json_tokens *tokens, const uint8_t **places, size_t room) {
+size_t json_tokens_scan_baseline(struct json_tokens *tokens, const uint8_t **places, size_t room) {
     return scan(tokens, places, room, classify_sse2, prefix_parity, trailing_zeros, is_utf8);
 }
 
@@ -304,10 +304,14 @@ size_t json_tokens_scan(struct json_tokens *tokens, const uint8_t **places, size
         && __builtin_cpu_supports("popcnt")) {
         return scan_avx2(tokens, places, room);
     }
-    return scan_sse2(tokens, places, room);
+    return json_tokens_scan_baseline(tokens, places, room);
 }
 
 #else
+
+size_t json_tokens_scan_baseline(struct json_tokens *tokens, const uint8_t **places, size_t room) {
+    return json_tokens_scan_portably(tokens, places, room);
+}
 
 size_t json_tokens_scan(struct json_tokens *tokens, const uint8_t **places, size_t room) {
     return json_tokens_scan_portably(tokens, places, room);

@@ -32,7 +32,9 @@ enum { json_tokens_per_block = 64, json_tokens_slack = 8 };
 // slack; returns how many it has written. The end has been reached when `scanned` is `count`.
 size_t json_tokens_scan(struct json_tokens *tokens, const uint8_t **places, size_t room);
 
-// The same by the way that every machine has: for tests, which hold the two against each other.
+// The same without the instructions that only some machines of an architecture have, and without any that only some
+// architectures have: what the first falls back to, and what tests hold it against.
+size_t json_tokens_scan_baseline(struct json_tokens *tokens, const uint8_t **places, size_t room);
 size_t json_tokens_scan_portably(struct json_tokens *tokens, const uint8_t **places, size_t room);
 
 // 10 to the power of 0 to 8.

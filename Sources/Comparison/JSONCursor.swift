@@ -10,8 +10,8 @@ struct JSONText {
     let escaped: Bool
 }
 
-/// Walks over JSON bytes, checking them. One scanner serves the hash, the differences and the look-ups, so that the three
-/// agree on what is JSON.
+/// Walks over JSON bytes, checking them, for the differences and the look-ups. The hash has a faster way of its own
+/// (``JSONDigester``), and comes here with what is rare; tests hold that the three agree on what is JSON.
 ///
 /// Unsafe by nature, safe by this rule: every load is preceded by a comparison with `end`, and a load of eight bytes by
 /// one that leaves room for eight. Sums wrap (`&+`) because positions are far from overflow, and checks cost time here.
@@ -46,7 +46,7 @@ struct JSONCursor {
     mutating func skipWhitespace() {
         while position < end {
             let byte = base[position]
-            guard byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
+            guard byte <= 0x20, Self.isWhitespace(byte) else { return }
             position &+= 1
             while position &+ 8 <= end {
                 let others = word(position) ^ 0x2020_2020_2020_2020
@@ -57,6 +57,11 @@ struct JSONCursor {
                 position &+= 8
             }
         }
+    }
+
+    @inline(__always)
+    static func isWhitespace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
     /// Passes over one byte that must be there.
@@ -124,71 +129,6 @@ struct JSONCursor {
 
     private static var highBits: UInt64 {
         @inline(__always) get { 0x8080_8080_8080_8080 }
-    }
-
-    /// Passes over a string without escapes and returns its digest, in the same pass; most strings are such. Nil, and the
-    /// position stays, for a string with escapes, one that is not closed, and one among the document's last 16 bytes.
-    @inline(__always)
-    mutating func digestPlainString() throws(NotJSON) -> Mixer.Digest? {
-        let start = position &+ 1
-        var at = start
-        var mixer = Mixer(.string)
-        var seen: UInt64 = 0
-        while at &+ 16 <= end {
-            var x = word(at)
-            var y: UInt64 = 0
-            var special = Self.specialBytes(x)
-            var block = at
-            if special != 0 {
-                guard Self.keepPlain(of: &x, special) else { return nil }
-            } else {
-                block &+= 8
-                y = word(block)
-                special = Self.specialBytes(y)
-                if special != 0 {
-                    guard Self.keepPlain(of: &y, special) else { return nil }
-                }
-            }
-            mixer.absorb(x, y)
-            seen |= x | y
-            guard special != 0 else {
-                at &+= 16
-                continue
-            }
-            let close = block &+ special.trailingZeroBitCount >> 3
-            if seen & Self.highBits != 0 {
-                guard isUTF8(from: start, to: close) else { throw NotJSON() }
-            }
-            position = close &+ 1
-            return mixer.finish(UInt64(truncatingIfNeeded: close &- start))
-        }
-        return nil
-    }
-
-    /// Clears the closing quote and what follows it in a word; false when it is not a quote that comes first.
-    @inline(__always)
-    private static func keepPlain(of word: inout UInt64, _ special: UInt64) -> Bool {
-        let shift = UInt64(truncatingIfNeeded: special.trailingZeroBitCount &- 7)
-        guard UInt8(truncatingIfNeeded: word &>> shift) == UInt8(ascii: "\"") else { return false }
-        word &= 1 &<< shift &- 1
-        return true
-    }
-
-    /// Whether a range of bytes is UTF-8.
-    @inline(never)
-    private func isUTF8(from start: Int, to end: Int) -> Bool {
-        var inner = JSONCursor(base, count: end)
-        inner.position = start
-        while inner.position < end {
-            if inner.position &+ 8 <= end, word(inner.position) & Self.highBits == 0 {
-                inner.position &+= 8
-            } else if base[inner.position] < 0x80 {
-                inner.position &+= 1
-            } else {
-                guard (try? inner.scanMultibyte()) != nil else { return false }
-            }
-        }
-        return true
     }
 
     /// Passes over an escape (RFC 8259 §7); a lone surrogate is syntactically valid.

@@ -1,11 +1,17 @@
 /// Hashes a JSON document in one pass: it never builds a tree, and allocates only to grow its scratch storage.
+///
+/// Where tokens begin is found before they are read (``TokenWindow``), so that the place of one does not depend on what
+/// the one before turned out to be: a processor works on several at a time, and white space costs nothing here.
 struct JSONDigester: ~Copyable {
-    private var cursor = JSONCursor(Self.nowhere, count: 0)
-    private var members: MemberStack
-    private var text = Storage<UInt8>(capacity: 1024)
-    private var rules = RuleMatcher()
+    var tokens = TokenWindow()
+    /// One past the document's last byte.
+    var end = Self.nowhere
+    var members: MemberStack
+    var keys = KeyCache()
+    var text = Storage<UInt8>(capacity: 1024)
+    var rules = RuleMatcher()
 
-    /// Points at nothing that is ever read: the cursor's length is 0 between two documents.
+    /// Points at nothing that is ever read.
     private static var nowhere: UnsafePointer<UInt8> { UnsafePointer(bitPattern: 1).unsafelyUnwrapped }
 
     /// - Parameter seed: see ``MemberStack``; no result depends on it.
@@ -18,164 +24,113 @@ struct JSONDigester: ~Copyable {
     /// - Throws: ``NotJSON`` when the bytes are not one JSON document from end to end.
     mutating func hash(_ bytes: UnsafeBufferPointer<UInt8>, rules: ComparisonRules) throws(NotJSON) -> ContentHash {
         guard let base = bytes.baseAddress else { throw NotJSON() }
-        cursor = JSONCursor(base, count: bytes.count)
+        end = base + bytes.count
         defer {
-            cursor = JSONCursor(Self.nowhere, count: 0)
+            end = Self.nowhere
+            tokens.close()
             members.reset()
             text.trim(to: 1 << 20)
         }
-        let hasRules = !rules.ignore.isEmpty || !rules.unordered.isEmpty
-        var verdict = RuleMatcher.Verdict()
-        if hasRules {
-            verdict = self.rules.begin(rules)
+        try tokens.open(base, count: bytes.count)
+        let root: Mixer.Digest
+        if rules.ignore.isEmpty && rules.unordered.isEmpty {
+            root = try value(depth: 0)
+        } else {
+            let verdict = self.rules.begin(rules)
+            let value = try value(verdict, depth: 0)
+            root = verdict.isIgnored ? Digests.literal(.ignored) : value
         }
-        cursor.skipWhitespace()
-        let root = try value(verdict, depth: 0)
-        cursor.skipWhitespace()
-        guard cursor.position == cursor.end else { throw NotJSON() }
-        return Digests.document(verdict.isIgnored ? Digests.literal(.ignored) : root)
+        try lookAhead()
+        guard tokens.isEmpty else { throw NotJSON() }
+        return Digests.document(root)
     }
 
-    @inline(never)
-    private mutating func value(_ verdict: RuleMatcher.Verdict, depth: Int) throws(NotJSON) -> Mixer.Digest {
-        switch cursor.current {
-        case UInt8(ascii: "\""):
-            return try string()
-        case UInt8(ascii: "{"):
-            return try object(verdict.candidates, depth: depth)
-        case UInt8(ascii: "["):
-            return try verdict.isUnordered
-                ? unorderedArray(verdict.candidates, depth: depth) : array(verdict.candidates, depth: depth)
-        case UInt8(ascii: "t"):
-            try cursor.expect(literal: "true")
-            return Digests.literal(.true)
-        case UInt8(ascii: "f"):
-            try cursor.expect(literal: "false")
-            return Digests.literal(.false)
-        case UInt8(ascii: "n"):
-            try cursor.expect(literal: "null")
-            return Digests.literal(.null)
-        default:
-            let number = cursor.canonical(try cursor.scanNumber(), scratch: &text)
-            return Digests.number(number, longDigits: text.base)
+    /// Makes sure that ``TokenWindow/lookahead`` tokens can be read.
+    @inline(__always)
+    mutating func lookAhead() throws(NotJSON) {
+        if tokens.next > tokens.last {
+            try tokens.refill()
         }
     }
 
+    /// The digest of the value that is next, which no rule is about. ``TokenWindow/lookahead`` tokens less one have to be
+    /// there, and are there again behind a container.
     @inline(__always)
-    private mutating func string() throws(NotJSON) -> Mixer.Digest {
-        guard let digest = try cursor.digestPlainString() else { return try digestAnyString() }
-        return digest
+    mutating func value(depth: Int) throws(NotJSON) -> Mixer.Digest {
+        let first = tokens.next.pointee.pointee
+        // Not a switch: most values are strings.
+        if _fastPath(first == UInt8(ascii: "\"")) { return try string() }
+        if first == UInt8(ascii: "{") { return try object(depth: depth) }
+        if first == UInt8(ascii: "[") { return try array(depth: depth) }
+        return try scalar()
     }
 
     @inline(never)
-    private mutating func digestAnyString() throws(NotJSON) -> Mixer.Digest {
-        let (bytes, count) = decoded(try cursor.scanString())
-        return Digests.string(UnsafeBufferPointer(start: bytes, count: count))
-    }
-
-    /// The value of a string: its own bytes in the document, or the scratch storage when it holds escapes.
-    @inline(__always)
-    private mutating func decoded(_ string: JSONText) -> (UnsafePointer<UInt8>, Int) {
-        guard string.escaped else { return (cursor.base + string.start, string.count) }
-        text.reserve(string.count)
-        return (UnsafePointer(text.base), cursor.decode(string, into: text.base))
-    }
-
-    private mutating func object(_ candidates: RuleMatcher.Candidates, depth: Int) throws(NotJSON) -> Mixer.Digest {
+    private mutating func object(depth: Int) throws(NotJSON) -> Mixer.Digest {
         guard depth < JSONCursor.deepest else { throw NotJSON() }
-        let first = members.count
-        cursor.position &+= 1
-        cursor.skipWhitespace()
-        if cursor.current == UInt8(ascii: "}") {
-            cursor.position &+= 1
+        tokens.next += 1
+        if tokens.next.pointee.pointee == UInt8(ascii: "}") {
+            tokens.next += 1
+            try lookAhead()
             return Digests.object(sum: 0, count: 0)
         }
-        while true {
-            guard cursor.current == UInt8(ascii: "\"") else { throw NotJSON() }
-            var verdict = RuleMatcher.Verdict()
-            let key = candidates.count == 0 ? try string() : try key(of: candidates, depth: depth, verdict: &verdict)
-            cursor.skipWhitespace()
-            try cursor.expect(UInt8(ascii: ":"))
-            cursor.skipWhitespace()
-            // Most values are strings: they are spared the call.
-            let value =
-                cursor.current == UInt8(ascii: "\"") ? try string() : try value(verdict, depth: depth &+ 1)
-            if !verdict.isIgnored {
-                members.append(key: key, digest: Digests.member(key: key, value: value))
+        let first = members.count
+        repeat {
+            try lookAhead()
+            let next = tokens.next
+            let open = next[0]
+            guard open.pointee == UInt8(ascii: "\"") else { throw NotJSON() }
+            let close = next[1]
+            let count = close - open &- 1
+            var mixer: Mixer
+            let key: Mixer.Digest
+            if close.pointee == UInt8(ascii: "\""), count < 16, close + 16 <= end {
+                let (x, y) = Mixer.block(UnsafeRawPointer(open + 1), count: count)
+                let entry = keys.entry(x, y, count: count)
+                key = entry.pointee.digest
+                mixer = Mixer(.member, state: entry.pointee.member)
+                tokens.next = next + 2
+            } else {
+                key = try string()
+                mixer = Digests.member(key: key)
             }
-            if candidates.count > 0 {
-                rules.leave(verdict)
-            }
-            if try cursor.endsContainer(UInt8(ascii: "}")) { break }
-        }
+            guard tokens.next.pointee.pointee == UInt8(ascii: ":") else { throw NotJSON() }
+            tokens.next += 1
+            let member = members.begin(key: key)
+            mixer.absorb(try value(depth: depth &+ 1))
+            members.complete(member, digest: mixer.finish())
+        } while try !endsContainer(UInt8(ascii: "}"))
+        try lookAhead()
         let (sum, count) = members.fold(from: first)
         return Digests.object(sum: sum, count: count)
     }
 
-    /// Reads a key that a rule may name.
-    private mutating func key(
-        of candidates: RuleMatcher.Candidates, depth: Int, verdict: inout RuleMatcher.Verdict
-    ) throws(NotJSON) -> Mixer.Digest {
-        let (bytes, count) = decoded(try cursor.scanString())
-        verdict = rules.member(of: candidates, depth: depth, key: bytes, count: count)
-        return Digests.string(UnsafeBufferPointer(start: bytes, count: count))
-    }
-
-    private mutating func array(_ candidates: RuleMatcher.Candidates, depth: Int) throws(NotJSON) -> Mixer.Digest {
+    @inline(never)
+    private mutating func array(depth: Int) throws(NotJSON) -> Mixer.Digest {
+        guard depth < JSONCursor.deepest else { throw NotJSON() }
         var mixer = Mixer(.array)
         var count = 0
-        guard try beginsArray(depth: depth) else { return Digests.array(mixer, count: 0) }
-        var index = 0
-        repeat {
-            let (value, isIgnored) = try element(index, of: candidates, depth: depth)
-            index &+= 1
-            if !isIgnored {
-                mixer.absorb(value)
+        tokens.next += 1
+        if tokens.next.pointee.pointee == UInt8(ascii: "]") {
+            tokens.next += 1
+        } else {
+            repeat {
+                try lookAhead()
+                mixer.absorb(try value(depth: depth &+ 1))
                 count &+= 1
-            }
-        } while try !cursor.endsContainer(UInt8(ascii: "]"))
+            } while try !endsContainer(UInt8(ascii: "]"))
+        }
+        try lookAhead()
         return Digests.array(mixer, count: count)
     }
 
-    private mutating func unorderedArray(
-        _ candidates: RuleMatcher.Candidates, depth: Int
-    ) throws(NotJSON) -> Mixer.Digest {
-        var sum: Mixer.Digest = 0
-        var count = 0
-        guard try beginsArray(depth: depth) else { return Digests.unorderedArray(sum: 0, count: 0) }
-        var index = 0
-        repeat {
-            let (value, isIgnored) = try element(index, of: candidates, depth: depth)
-            index &+= 1
-            if !isIgnored {
-                sum &+= Digests.unorderedElement(value)
-                count &+= 1
-            }
-        } while try !cursor.endsContainer(UInt8(ascii: "]"))
-        return Digests.unorderedArray(sum: sum, count: count)
-    }
-
+    /// Passes over what follows a member or an element: true at the closing bracket, false at a comma.
     @inline(__always)
-    private mutating func element(
-        _ index: Int, of candidates: RuleMatcher.Candidates, depth: Int
-    ) throws(NotJSON) -> (value: Mixer.Digest, isIgnored: Bool) {
-        guard candidates.count > 0 else {
-            return (try value(RuleMatcher.Verdict(), depth: depth &+ 1), false)
-        }
-        let verdict = rules.element(of: candidates, depth: depth, index: index)
-        let value = try value(verdict, depth: depth &+ 1)
-        rules.leave(verdict)
-        return (value, verdict.isIgnored)
-    }
-
-    /// Passes over the opening bracket; false, and over the closing one too, when the array is empty.
-    @inline(__always)
-    private mutating func beginsArray(depth: Int) throws(NotJSON) -> Bool {
-        guard depth < JSONCursor.deepest else { throw NotJSON() }
-        cursor.position &+= 1
-        cursor.skipWhitespace()
-        guard cursor.current == UInt8(ascii: "]") else { return true }
-        cursor.position &+= 1
-        return false
+    mutating func endsContainer(_ closing: UInt8) throws(NotJSON) -> Bool {
+        let byte = tokens.next.pointee.pointee
+        tokens.next += 1
+        if byte == UInt8(ascii: ",") { return false }
+        guard byte == closing else { throw NotJSON() }
+        return true
     }
 }

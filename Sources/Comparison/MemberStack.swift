@@ -4,29 +4,43 @@ struct MemberStack: ~Copyable {
     /// Not private: Swift 6.3.1 emits a broken module when other files destroy a `Storage` of a private type.
     struct Member: BitwiseCopyable {
         let key: Mixer.Digest
-        let digest: Mixer.Digest
+        var digest: Mixer.Digest
     }
 
-    /// Up to this many members, keys are compared pairwise behind a filter of 64 bits; beyond it, through a table.
+    /// Up to this many members, keys are compared pairwise where their marks meet; beyond it, through a table.
     private static let smallObject = 24
+    /// The number of places for marks.
+    private static let marks = 1024
 
     private var members = Storage<Member>(capacity: 256)
     private var table = Storage<UInt32>(capacity: 256)
+    /// Where keys of the object that is folded have been: places that hold `mark`. An old mark that comes up again only
+    /// costs a comparison.
+    private var marks = Storage<UInt32>(capacity: Self.marks)
+    private var mark: UInt32 = 0
     private let seed: UInt64
 
     /// - Parameter seed: where keys go in the table depends on it, so that nobody can prepare a document whose keys all
     ///   collide there. The result never depends on it.
     init(seed: UInt64) {
         self.seed = seed
+        marks.base.initialize(repeating: 0, count: Self.marks)
     }
 
     var count: Int {
         @inline(__always) get { members.count }
     }
 
+    /// Puts on a member whose digest is not known yet; it is to follow by ``complete(_:digest:)``.
     @inline(__always)
-    mutating func append(key: Mixer.Digest, digest: Mixer.Digest) {
-        members.append(Member(key: key, digest: digest))
+    mutating func begin(key: Mixer.Digest) -> Int {
+        members.append(Member(key: key, digest: 0))
+        return members.count &- 1
+    }
+
+    @inline(__always)
+    mutating func complete(_ member: Int, digest: Mixer.Digest) {
+        members.base[member].digest = digest
     }
 
     /// Takes off the members from `first` on and returns the sum and the number of those that count.
@@ -45,30 +59,33 @@ struct MemberStack: ~Copyable {
         table.trim(to: 1 << 18)
     }
 
+    /// From the last member to the first, because the last with a key counts.
     @inline(__always)
-    private func foldSmall(_ first: Int) -> (sum: Mixer.Digest, count: Int) {
+    private mutating func foldSmall(_ first: Int) -> (sum: Mixer.Digest, count: Int) {
         var sum: Mixer.Digest = 0
         var counted = 0
-        var filter: UInt64 = 0
-        var index = members.count
-        while index > first {
-            index &-= 1
-            let member = members.base[index]
-            let bit: UInt64 = 1 &<< UInt64(truncatingIfNeeded: member.key)
-            if filter & bit != 0, isRepeated(member.key, after: index) {
-                continue
-            }
-            filter |= bit
-            sum &+= member.digest
+        mark &+= 1
+        let mark = mark
+        let marks = marks.base
+        let end = members.base + members.count
+        var member = end
+        for _ in first..<members.count {
+            member -= 1
+            let place = Int(truncatingIfNeeded: UInt64(truncatingIfNeeded: member.pointee.key)) & (Self.marks - 1)
+            if marks[place] == mark, Self.isRepeated(member, before: end) { continue }
+            marks[place] = mark
+            sum &+= member.pointee.digest
             counted &+= 1
         }
         return (sum, counted)
     }
 
     @inline(never)
-    private func isRepeated(_ key: Mixer.Digest, after index: Int) -> Bool {
-        for later in index + 1..<members.count where members.base[later].key == key {
-            return true
+    private static func isRepeated(_ member: UnsafePointer<Member>, before end: UnsafePointer<Member>) -> Bool {
+        var later = member + 1
+        while later < end {
+            if later.pointee.key == member.pointee.key { return true }
+            later += 1
         }
         return false
     }

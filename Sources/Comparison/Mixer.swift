@@ -1,3 +1,5 @@
+internal import CJSONTokens
+
 /// The mixing function under every content hash: a 128-bit state that takes 16 bytes a step.
 ///
 /// A step is one full-width multiplication, in the manner of wyhash. Unlike wyhash it adds both factors back into the
@@ -7,6 +9,12 @@
 struct Mixer {
     /// 128 bits: the finished hash of a value, or what is summed for things without an order.
     typealias Digest = UInt128
+
+    /// What it is made of what was taken in.
+    struct State: BitwiseCopyable {
+        var a: UInt64
+        var b: UInt64
+    }
 
     private var a: UInt64
     private var b: UInt64
@@ -27,6 +35,18 @@ struct Mixer {
         self.domain = domain
         a = Self.k0
         b = Self.k1
+    }
+
+    /// Goes on from a state of a mixer of the same domain.
+    @inline(__always)
+    init(_ domain: Domain, state: State) {
+        self.domain = domain
+        a = state.a
+        b = state.b
+    }
+
+    var state: State {
+        @inline(__always) get { State(a: a, b: b) }
     }
 
     /// Takes in 16 bytes. What was taken in before has been multiplied by then, so that order counts.
@@ -61,6 +81,29 @@ struct Mixer {
         } else {
             absorb(Self.loadTail(cursor, count: left), 0)
         }
+    }
+
+    /// Takes in bytes as ``absorb(_:count:)`` does, where 16 bytes behind them may be read: the last block is loaded whole
+    /// and cut, without asking how long it is.
+    @inline(__always)
+    mutating func absorbReadable(_ bytes: UnsafeRawPointer, count: Int) {
+        var cursor = bytes
+        var left = count
+        while left >= 16 {
+            absorb(Self.load8(cursor), Self.load8(cursor + 8))
+            cursor += 16
+            left &-= 16
+        }
+        let (x, y) = Self.block(cursor, count: left)
+        absorb(x, y)
+    }
+
+    /// The last block of bytes, of 0 to 15, where 16 may be read.
+    @inline(__always)
+    static func block(_ bytes: UnsafeRawPointer, count: Int) -> (UInt64, UInt64) {
+        guard let kept = json_kept_bytes(count) else { return (0, 0) }
+        let mask = UnsafeRawPointer(kept)
+        return (load8(bytes) & load8(mask), load8(bytes + 8) & load8(mask + 8))
     }
 
     /// Takes in a buffer as ``absorb(_:count:)`` does; one without an address is one of no bytes.

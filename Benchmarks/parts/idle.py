@@ -1,0 +1,62 @@
+"""Memory of many idle keep-alive clients, each of which has sent one request."""
+
+import resource
+import time
+
+import loads
+import processes
+import proxies
+from rounds import alternate, medians, side_by_side, starters
+from tables import Section, at_most, mebibytes, paragraphs, table
+
+TARGET = 1.5
+CLIENTS = 10_000
+
+
+def descriptors_for(clients):
+    """As many clients as there may be descriptors; a proxy needs some of its own."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return min(clients, hard - 1_000)
+
+
+def measure(clients, options):
+    """By proxy: PSS before, growth of PSS, and RSS with all clients, in bytes."""
+    chosen = starters("get", ("cutover", "relay"))
+    chosen["nginx"] = lambda directory, legacy, new: proxies.start_nginx(
+        "get", directory, legacy, new, connections=clients + 1_000)
+
+    def one(start):
+        # Each round has a fresh process: memory that a process has once had, it may keep.
+        with side_by_side({"it": start}) as (_, running):
+            proxy = running["it"]
+            loads.requests(proxy.port, seconds=0.5)
+            proxy.settle()
+            before = processes.memory_bytes(proxy.process.pid)
+            with loads.held(proxy.port, clients):
+                proxy.settle()
+                time.sleep(0.5)
+                return (before, processes.memory_bytes(proxy.process.pid) - before,
+                        processes.memory_bytes(proxy.process.pid, "Rss"))
+
+    return medians(alternate(chosen, min(options.rounds, 3), one))
+
+
+def run(options):
+    clients = descriptors_for(500 if options.quick else CLIENTS)
+    seen = measure(clients, options)
+    base = sum(seen["nginx"][:2])
+    rows = [(name, mebibytes(before), mebibytes(before + growth), f"{(before + growth) / base:.2f}",
+             mebibytes(growth), f"{growth / clients:,.0f} B", mebibytes(rss))
+            for name, (before, growth, rss) in seen.items()]
+    text = (
+        f"{clients:,} clients connect, from eight addresses of the loopback, send one GET each, read the answer and stay."
+        f" What counts is the proportional share (PSS) of all processes of a proxy with all of them there. nginx has"
+        f" `worker_connections {clients + 1_000}`, for which it takes memory at its start; one worker each. The relay"
+        " keeps a connection to the backend for each client, and 80 B. Memory of the kernel (sockets) is in none of the"
+        " columns.")
+    header = ("proxy", "before", "with all", "to nginx", "growth", "growth per client", "RSS with all")
+    growth = seen["cutover"][1] / seen["nginx"][1]
+    return Section("Memory of idle clients", paragraphs(text, table(header, rows), f"Growth alone: {growth:.2f} × nginx."), (
+        at_most(f"memory with {clients:,} idle keep-alive clients", "nginx", TARGET, sum(seen["cutover"][:2]) / base),))

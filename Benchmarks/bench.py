@@ -32,7 +32,8 @@ def arguments():
     options = parser.parse_args()
     options.rounds = options.rounds or (1 if options.quick else 5)
     options.seconds = options.seconds or (1 if options.quick else 3)
-    options.output = options.output or (page.HERE.parent / "build" / "bench" / "smoke.md" if options.quick else page.PAGE)
+    smoke = page.HERE.parent / "build" / "bench" / "smoke.md"
+    options.output = options.output or (smoke if options.quick else page.PAGE)
     return options
 
 

@@ -53,9 +53,10 @@ def counted(case, binary):
     return chosen
 
 
-def instructed(case, directory, pair):
+def instructed(case, directory, pair, count=REQUESTS):
+    """User instructions per request of the functions that are counted."""
     toggles = [f"--toggle-collect={name}" for name in counted(case, detail.stripped(directory))]
-    return detail.instructions(case, directory, pair, REQUESTS, toggles)
+    return detail.instructions(case, directory, pair, count, toggles)
 
 
 def allocated(case):

@@ -18,10 +18,10 @@ def lines(options):
     return [
         f"{cpu[1] if cpu else platform.machine()}, {len(os.sched_getaffinity(0))} processors, {memory:,} MiB,"
         f" Linux {platform.release()}; load average when the run began {load:.1f}",
-        f"{version(gateway.BINARY, 'version')}; {version('swift', '--version')}; release build, exclusivity checked in debug"
-        " builds only",
+        f"{version(gateway.BINARY, 'version')}; {version('swift', '--version')}; release build, exclusivity checked in"
+        " debug builds only",
         f"{version('/usr/sbin/nginx', '-v')}; {version('/usr/sbin/haproxy', '-v').split(' - ')[0]};"
         f" {version('wrk', '-v').split(' Copyright')[0]}; {version('gcc', '--version')}",
-        f"One worker each, {options.rounds} alternating rounds of {options.seconds} s where nothing else is said, medians;"
-        " load, backends and the proxy under measurement share the processors",
+        f"One worker each, {options.rounds} alternating rounds of {options.seconds} s where nothing else is said,"
+        " medians; load, backends and the proxy under measurement share the processors",
     ] + (["A smoke run: every part was run, and no number here means anything"] if options.quick else [])

@@ -1,7 +1,7 @@
 """docs/performance.md: written from what was measured last (measured.json) and what was found out (findings.md).
 
-Nobody edits the page. `bench.py` and `journal.py` put what they have measured into measured.json and write the page anew;
-`bench.py --page` does that without measuring, after findings.md was edited.
+Nobody edits the page. `bench.py` and `journal.py` put what they have measured into measured.json and write the page
+anew; `bench.py --page` does that without measuring, after findings.md was edited.
 """
 
 import json
@@ -67,9 +67,9 @@ def text(measured, findings):
         raise ValueError(f"findings.md has titles that no section has: {', '.join(sorted(unknown))}")
     parts = [
         "# Performance",
-        "Written by `make bench` and never edited by hand: the numbers are of the machine below, each section of the last"
-        " run that measured it; what was found out is kept in `Benchmarks/findings.md`. Ratios are medians of the rounds'"
-        " ratios, because a round disturbs both of its sides alike.",
+        "Written by `make bench` and never edited by hand: the numbers are of the machine below, each section of the"
+        " last run that measured it; what was found out is kept in `Benchmarks/findings.md`. Ratios are medians of the"
+        " rounds' ratios, because a round disturbs both of its sides alike.",
         "\n".join(f"- {line}" for line in measured["machine"]),
         "## Targets",
         aims_table([aim for section in sections for aim in section.aims])]

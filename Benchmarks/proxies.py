@@ -35,12 +35,13 @@ class Proxy:
         processes.settle_processor(self.process.pid)
 
     def spent(self, work):
-        """What `work()` returns, and the seconds of processor time that the proxy took for it."""
+        """What `work()` returns, and the seconds of processor time that the proxy took for it, a tick of the clock at
+        least."""
         self.settle()
         before = self.processor_seconds()
         result = work()
         self.settle()
-        return result, self.processor_seconds() - before
+        return result, max(self.processor_seconds() - before, 1 / processes.TICK)
 
 
 def started(command, port):

@@ -1,4 +1,4 @@
-"""Proxies that run side by side and are measured in turn, so that a machine that is busy with other work disturbs all alike."""
+"""Proxies that run side by side and are measured in turn, so that other work on the machine disturbs all alike."""
 
 import contextlib
 import pathlib

@@ -1,1 +1,1 @@
-"""The parts of `make bench`, each a row or more of the table of targets: `run(options)` measures and returns its section."""
+"""The parts of `make bench`, each some rows of the table of targets: `run(options)` measures and returns a section."""

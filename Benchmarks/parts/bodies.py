@@ -58,11 +58,11 @@ def run(options):
         small, large = (peaks[direction, size] for size in SIZES.values())
         judged.append(at_most(f"peak memory, {word} of 100 MB", "of 1 MB", PEAK_GROWTH_MAX, large / small))
     text = (
-        f"{THREADS} connections, one body after the other on each, by `Benchmarks/transfer.c` before `Benchmarks/backend.c`;"
-        f" {options.rounds} alternating rounds, medians. nginx is compared with `proxy_buffering off` and"
-        " `proxy_request_buffering off`, because the gateway streams, too; with its defaults it writes to files what a"
-        " slow side does not take. An upload goes by a route of `kind: split`, which streams it to the user's side; a"
-        " write that goes to both is read whole and its length is limited (`writes.body_max`). The relay copies with 64"
-        " KiB at a time and waits for each socket. Peak: the most that was resident at a time.")
+        f"{THREADS} connections, one body after the other on each, by `Benchmarks/transfer.c` before"
+        f" `Benchmarks/backend.c`; {options.rounds} alternating rounds, medians. nginx is compared with"
+        " `proxy_buffering off` and `proxy_request_buffering off`, because the gateway streams, too; with its defaults"
+        " it writes to files what a slow side does not take. An upload goes by a route of `kind: split`, which streams"
+        " it to the user's side; a write that goes to both is read whole and its length is limited (`writes.body_max`)."
+        " The relay copies with 64 KiB at a time and waits for each socket. Peak: the most that was resident.")
     header = ("body", "CPU per MB", "to nginx", "to the relay", "peak")
     return Section("Long bodies", paragraphs(text, table(header, rows)), tuple(judged))

@@ -11,6 +11,8 @@ from tables import Section, at_most, mebibytes, paragraphs, table
 
 TARGET = 1.5
 CLIENTS = 10_000
+# The relay has a connection to the backend for each client, and an nginx as a backend takes a thousand.
+RELAYED = 900
 
 
 def descriptors_for(clients):
@@ -22,22 +24,24 @@ def descriptors_for(clients):
 
 
 def measure(clients, options):
-    """By proxy: PSS before, growth of PSS, and RSS with all clients, in bytes."""
-    chosen = starters("get", ("cutover", "relay"))
-    chosen["nginx"] = lambda directory, legacy, new: proxies.start_nginx(
-        "get", directory, legacy, new, connections=clients + 1_000)
+    """By proxy: its clients, and in bytes PSS before, growth of PSS, and RSS with all clients."""
+    chosen = {name: (start, clients) for name, start in starters("get", ("cutover",)).items()}
+    chosen["nginx"] = (lambda directory, legacy, new: proxies.start_nginx(
+        "get", directory, legacy, new, connections=clients + 1_000)), clients
+    chosen["relay"] = starters("get", ("relay",))["relay"], min(clients, RELAYED)
 
-    def one(start):
+    def one(subject):
+        start, count = subject
         # Each round has a fresh process: memory that a process has once had, it may keep.
         with side_by_side({"it": start}) as (_, running):
             proxy = running["it"]
             loads.requests(proxy.port, seconds=0.5)
             proxy.settle()
             before = processes.memory_bytes(proxy.process.pid)
-            with loads.held(proxy.port, clients):
+            with loads.held(proxy.port, count):
                 proxy.settle()
                 time.sleep(0.5)
-                return (before, processes.memory_bytes(proxy.process.pid) - before,
+                return (count, before, processes.memory_bytes(proxy.process.pid) - before,
                         processes.memory_bytes(proxy.process.pid, "Rss"))
 
     return medians(alternate(chosen, min(options.rounds, 3), one))
@@ -46,17 +50,20 @@ def measure(clients, options):
 def run(options):
     clients = descriptors_for(500 if options.quick else CLIENTS)
     seen = measure(clients, options)
-    base = sum(seen["nginx"][:2])
-    rows = [(name, mebibytes(before), mebibytes(before + growth), f"{(before + growth) / base:.2f}",
-             mebibytes(growth), f"{growth / clients:,.0f} B", mebibytes(rss))
-            for name, (before, growth, rss) in seen.items()]
+    base = sum(seen["nginx"][1:3])
+    rows = [(name, f"{count:,}", mebibytes(before), mebibytes(before + growth),
+             f"{(before + growth) / base:.2f}" if count == clients else "–", mebibytes(growth),
+             f"{growth / count:,.0f} B", mebibytes(rss))
+            for name, (count, before, growth, rss) in seen.items()]
     text = (
-        f"{clients:,} clients connect, from eight addresses of the loopback, send one GET each, read the answer and stay."
-        f" What counts is the proportional share (PSS) of all processes of a proxy with all of them there. nginx has"
-        f" `worker_connections {clients + 1_000}`, for which it takes memory at its start; one worker each. The relay"
-        " keeps a connection to the backend for each client, and 80 B. Memory of the kernel (sockets) is in none of the"
-        " columns.")
-    header = ("proxy", "before", "with all", "to nginx", "growth", "growth per client", "RSS with all")
-    growth = seen["cutover"][1] / seen["nginx"][1]
-    return Section("Memory of idle clients", paragraphs(text, table(header, rows), f"Growth alone: {growth:.2f} × nginx."), (
-        at_most(f"memory with {clients:,} idle keep-alive clients", "nginx", TARGET, sum(seen["cutover"][:2]) / base),))
+        f"{clients:,} clients connect, from eight addresses of the loopback, send one GET each, read the answer and"
+        f" stay. What counts is the proportional share (PSS) of all processes of a proxy with all of them there. nginx"
+        f" has `worker_connections {clients + 1_000}`, for which it takes memory at its start; one worker each. The"
+        f" relay keeps a connection to the backend for each client, and less than 100 B; it has {RELAYED} clients."
+        " Memory of the kernel (sockets) is in none of the columns.")
+    header = ("proxy", "clients", "before", "with all", "to nginx", "growth", "growth per client", "RSS with all")
+    growth = seen["cutover"][2] / max(1, seen["nginx"][2])
+    total = sum(seen["cutover"][1:3]) / base
+    return Section(
+        "Memory of idle clients", paragraphs(text, table(header, rows), f"Growth alone: {growth:.2f} × nginx."),
+        (at_most(f"memory with {clients:,} idle keep-alive clients", "nginx", TARGET, total),))

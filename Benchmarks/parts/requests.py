@@ -18,15 +18,15 @@ AGAINST = {
 }
 EXPLANATIONS = {
     "get": "Relay: moves bytes between two sockets, parses nothing.",
-    "shadow": "The gateway hashes and compares both answers, nginx throws the second one away. Relay: moves the bytes to"
-    " both. haproxy has no mirror of its own.",
+    "shadow": "The gateway hashes and compares both answers, nginx throws the second one away. Relay: moves the bytes"
+    " to both. haproxy has no mirror of its own.",
     "write": "The gateway writes its journal with fsync before the first leg. Relay: moves the bytes to both.",
 }
 INTRODUCTION = (
-    "User and system time of all processes of a proxy ÷ requests answered: one worker each, the same two nginx backends,"
-    " wrk with {connections} connections, a 1 KB JSON answer (POST: a 0.9 KB body), {rounds} alternating rounds of"
-    " {seconds} s, medians. The physical reference has two rows: a relay in C that only moves bytes, and the bare system"
-    " calls of the request (`Benchmarks/calls.c`), in whose cost no wake-up is.")
+    "User and system time of all processes of a proxy ÷ requests answered: one worker each, the same two nginx"
+    " backends, wrk with {connections} connections, a 1 KB JSON answer (POST: a 0.9 KB body), {rounds} alternating"
+    " rounds of {seconds} s, medians. The physical reference has two rows: a relay in C that only moves bytes, and the"
+    " bare system calls of the request (`Benchmarks/calls.c`), in whose cost no wake-up is.")
 BARE = "bare system calls"
 
 

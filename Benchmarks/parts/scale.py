@@ -159,8 +159,8 @@ def run(options):
         "The gateway alone, one worker, medians of alternating rounds. The slope is the exponent of growth, by least"
         " squares over the logarithms of size and cost: 0 is flat, 1 is linear; ten times the size costs 10^slope times"
         f" as much. What a request costs may not depend on users, pins and rows of the journal (at most {FLAT_MAX:g},"
-        f" which is noise), and nothing may be worse than linear (at most {LINEAR_MAX:g}). All sizes of a row are loaded"
-        " at the same rate by a fixed schedule, for the cost of a request depends on how many come at a time.")]
+        f" which is noise), and nothing may be worse than linear (at most {LINEAR_MAX:g}). All sizes of a row are"
+        " loaded at the same rate by a fixed schedule, for the cost of a request depends on how many come at a time.")]
     for curve in CURVES:
         texts.append(shown(curve(growing(options))))
         print(texts[-1] + "\n", flush=True)

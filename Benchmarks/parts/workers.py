@@ -20,7 +20,7 @@ def busiest(before, after):
 
 
 def measure(options):
-    """By number of workers, for each round: requests/s, microseconds per request, and each worker's share of the work."""
+    """By number of workers, for each round: requests/s, microseconds per request, and the busier worker's share."""
     chosen = {
         count: functools.partial(proxies.start_gateway, "get", settings={"workers": count}) for count in (1, 2)}
     with side_by_side(chosen) as (_, running):
@@ -44,16 +44,17 @@ def run(options):
     by_clock = typical[2][0] / typical[1][0]
     # A second of the busier worker serves so many requests, and the other one its part beside it.
     by_cost = typical[1][1] / typical[2][1] / typical[2][2]
-    rows = [(count, f"{cost:.1f} µs", f"{share:.0%}", f"{rate:,.0f}") for count, (rate, cost, share) in typical.items()]
+    rows = [(count, f"{cost:.1f} µs", f"{share:.0%}", f"{rate:,.0f}")
+            for count, (rate, cost, share) in typical.items()]
     text = (
-        f"GET, split by user, {options.connections} connections. This machine has {processors} processors, which the load"
-        " and two backends share with the gateway." + (
+        f"GET, split by user, {options.connections} connections. This machine has {processors} processors, which the"
+        " load and two backends share with the gateway." + (
             " So what two workers could take, each with a processor of its own, cannot be seen on the clock here: the"
-            f" second worker finds no free processor (measured: {by_clock:.2f} × requests/s). What can be seen is whether"
-            " anything stands in the way: what a request costs with two workers (locks and shared cache lines would make"
-            " it dearer), and whether both take their part. The busier of two workers is full first, so two of them take"
-            " (cost with one ÷ cost with two) ÷ (share of the busier one) times the requests of one; that is the figure"
-            " that is judged." if processors < ENOUGH else
+            f" second worker finds no free processor (measured: {by_clock:.2f} × requests/s). What can be seen is"
+            " whether anything stands in the way: what a request costs with two workers (locks and shared cache lines"
+            " would make it dearer), and whether both take their part. The busier of two workers is full first, so two"
+            " of them take (cost with one ÷ cost with two) ÷ (share of the busier one) times the requests of one; that"
+            " is the figure that is judged." if processors < ENOUGH else
             f" That is enough for two workers beside them: judged by requests/s ({by_cost:.2f} × by cost and share)."))
     header = ("workers", "CPU per request", "share of the busier one", "requests/s")
     ratio = by_cost if processors < ENOUGH else by_clock

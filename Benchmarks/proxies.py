@@ -35,13 +35,12 @@ class Proxy:
         processes.settle_processor(self.process.pid)
 
     def spent(self, work):
-        """What `work()` returns, and the seconds of processor time that the proxy took for it, a tick of the clock at
-        least."""
+        """What `work()` returns, and the seconds of processor time that the proxy took for it."""
         self.settle()
         before = self.processor_seconds()
         result = work()
         self.settle()
-        return result, max(self.processor_seconds() - before, 1 / processes.TICK)
+        return result, self.processor_seconds() - before
 
 
 def started(command, port):

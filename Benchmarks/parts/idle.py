@@ -1,5 +1,6 @@
 """Memory of many idle keep-alive clients, each of which has sent one request."""
 
+import os
 import resource
 import time
 
@@ -11,23 +12,26 @@ from tables import Section, at_most, mebibytes, paragraphs, table
 
 TARGET = 1.5
 CLIENTS = 10_000
+SPARE = 1_000
 # The relay has a connection to the backend for each client, and an nginx as a backend takes a thousand.
 RELAYED = 900
 
 
 def descriptors_for(clients):
     """As many clients as there may be descriptors; a proxy needs some of its own."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return min(clients, hard - 1_000)
+    needed = clients + SPARE
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if os.geteuid() == 0:
+        hard = max(hard, needed)  # root may raise it, for itself and for what it starts
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return min(clients, max(hard - SPARE, hard // 2))
 
 
 def measure(clients, options):
     """By proxy: its clients, and in bytes PSS before, growth of PSS, and RSS with all clients."""
     chosen = {name: (start, clients) for name, start in starters("get", ("cutover",)).items()}
     chosen["nginx"] = (lambda directory, legacy, new: proxies.start_nginx(
-        "get", directory, legacy, new, connections=clients + 1_000)), clients
+        "get", directory, legacy, new, connections=clients + SPARE)), clients
     chosen["relay"] = starters("get", ("relay",))["relay"], min(clients, RELAYED)
 
     def one(subject):
@@ -58,7 +62,7 @@ def run(options):
     text = (
         f"{clients:,} clients connect, from eight addresses of the loopback, send one GET each, read the answer and"
         f" stay. What counts is the proportional share (PSS) of all processes of a proxy with all of them there. nginx"
-        f" has `worker_connections {clients + 1_000}`, for which it takes memory at its start; one worker each. The"
+        f" has `worker_connections {clients + SPARE}`, for which it takes memory at its start; one worker each. The"
         f" relay keeps a connection to the backend for each client, and less than 100 B; it has {RELAYED} clients."
         " Memory of the kernel (sockets) is in none of the columns.")
     header = ("proxy", "clients", "before", "with all", "to nginx", "growth", "growth per client", "RSS with all")

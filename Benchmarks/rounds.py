@@ -51,11 +51,12 @@ def starters(case, names=tuple(proxies.STARTERS)):
 
 
 def alternate(subjects, rounds, measure):
-    """For each subject by name what `measure(subject)` returned in each round."""
-    seen = {name: [] for name in subjects}
+    """For each subject by name what `measure(subject)` returned in each round; another one begins each round."""
+    seen, order = {name: [] for name in subjects}, list(subjects)
     for _ in range(rounds):
-        for name, subject in subjects.items():
-            seen[name].append(measure(subject))
+        for name in order:
+            seen[name].append(measure(subjects[name]))
+        order.append(order.pop(0))
     return seen
 
 

@@ -42,8 +42,8 @@ def measure(direction, size, total, options):
 
 
 def run(options):
-    # Enough for a second or so of work on each proxy; the 100 MB are always whole.
-    total = 50_000_000 if options.quick else 3_200_000_000
+    # Enough for a second or so of work on each proxy; bodies are always whole.
+    total = 50_000_000 if options.quick else 1_200_000_000
     rows, judged, peaks = [], [], {}
     for direction, word in DIRECTIONS.items():
         for label, size in SIZES.items():

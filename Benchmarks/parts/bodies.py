@@ -44,7 +44,7 @@ def measure(direction, size, total, options):
 def run(options):
     # Enough for a second or so of work on each proxy; bodies are always whole.
     total = 50_000_000 if options.quick else 1_200_000_000
-    rows, judged, peaks = [], [], {}
+    rows, judged, peaks, buffered = [], [], {}, []
     for direction, word in DIRECTIONS.items():
         for label, size in SIZES.items():
             seen = measure(direction, size, total, options)
@@ -54,6 +54,7 @@ def run(options):
                              f"{cost / typical['nginx'][0]:.2f}", f"{cost / typical['relay'][0]:.2f}", mebibytes(peak)))
             ratio = statistics.median(own[0] / other[0] for own, other in zip(seen["cutover"], seen["nginx"]))
             judged.append(at_most(f"{word} of {label}, CPU per byte", "nginx, not buffering", TARGET, ratio))
+            buffered.append(f"{word} of {label} {typical['cutover'][0] / typical[BUFFERED][0]:.2f} ×")
             peaks[direction, size] = typical["cutover"][1]
         small, large = (peaks[direction, size] for size in SIZES.values())
         judged.append(at_most(f"peak memory, {word} of 100 MB", "of 1 MB", PEAK_GROWTH_MAX, large / small))
@@ -65,4 +66,5 @@ def run(options):
         " it to the user's side; a write that goes to both is read whole and its length is limited (`writes.body_max`)."
         " The relay copies with 64 KiB at a time and waits for each socket. Peak: the most that was resident.")
     header = ("body", "CPU per MB", "to nginx", "to the relay", "peak")
-    return Section("Long bodies", paragraphs(text, table(header, rows)), tuple(judged))
+    return Section("Long bodies", paragraphs(
+        text, table(header, rows), f"Against nginx with its defaults: {', '.join(buffered)}."), tuple(judged))

@@ -10,7 +10,7 @@ from support import allocations
 
 
 def run(options):
-    count = 100 if options.quick else 1000
+    count = 100 if options.quick else gate.REQUESTS
     cases = ["get"] if options.quick else detail.CASES
     rows = []
     with scratch() as directory, backends(directory) as pair:

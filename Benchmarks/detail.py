@@ -17,13 +17,14 @@ from support.wire import Connection, request_bytes
 CASES = {"get": ("GET", None), "shadow": ("GET", None), "write": ("POST", b'{"text":"' + b"x" * 900 + b'"}')}
 
 
-def drive(proxy, case, count):
-    """Sends requests one after the other on one connection."""
+def drive(proxy, case, count, pause=0):
+    """Sends requests one after the other on one connection, with so many seconds between them."""
     method, body = CASES[case]
     with Connection(("127.0.0.1", proxy.port), timeout=120) as client:
         for index in range(count):
             client.send(request_bytes(method, f"/records/{index % 64}", body=body, user=f"user-{index % 64}"))
             assert client.response(method).status == 200
+            time.sleep(pause)
 
 
 def system_calls(proxy, directory, work):
@@ -70,14 +71,14 @@ def stripped(directory):
     return path
 
 
-def collected(case, directory, pair, requests, toggles=()):
+def collected(case, directory, pair, requests, toggles=(), pause=0):
     """What callgrind has counted of a gateway's life with so many requests."""
     binary, log = stripped(directory), directory / f"{case}-{requests}.log"
     kept, gateway_module.BINARY = gateway_module.BINARY, str(binary)
     try:
         proxy = proxies.start_gateway(case, directory / f"{case}-{requests}", *pair, prefix=[
             "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--log-file={log}", *toggles])
-        drive(proxy, case, requests)
+        drive(proxy, case, requests, pause)
         proxy.settle()
         proxy.gateway.stop(seconds=120)
     finally:
@@ -85,9 +86,9 @@ def collected(case, directory, pair, requests, toggles=()):
     return int(re.search(r"Collected : (\d+)", log.read_text())[1])
 
 
-def instructions(case, directory, pair, count, toggles=()):
+def instructions(case, directory, pair, count, toggles=(), pause=0):
     """Per request, by the difference of two runs, so that start and end do not count."""
-    few, many = (collected(case, directory, pair, requests, toggles) for requests in (count, 3 * count))
+    few, many = (collected(case, directory, pair, requests, toggles, pause) for requests in (count, 3 * count))
     return (many - few) / (2 * count)
 
 

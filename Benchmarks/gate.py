@@ -23,7 +23,10 @@ KEPT = pathlib.Path(__file__).resolve().parent / "kept.json"
 GROWTH_MAX = 0.03
 # A kept number of a handful says nothing by its percents.
 ALLOCATIONS_SLACK = 2
-REQUESTS = 400
+REQUESTS = {"get": 400, "shadow": 400, "write": 200}
+# Seconds after each request. A write is then two groups of the journal, itself and what became of its legs; without the
+# pause it depends on how busy the machine is whether the second one waits for the next write, and the count by 5 %.
+PAUSES = {"get": 0, "shadow": 0, "write": 0.02}
 # Where counting begins and ends: a loop's whole life, and one group of the journal.
 COUNTED = {
     "get": ["EventLoop.run() -> ()"],
@@ -53,10 +56,10 @@ def counted(case, binary):
     return chosen
 
 
-def instructed(case, directory, pair, count=REQUESTS):
+def instructed(case, directory, pair, count=None):
     """User instructions per request of the functions that are counted."""
     toggles = [f"--toggle-collect={name}" for name in counted(case, detail.stripped(directory))]
-    return detail.instructions(case, directory, pair, count, toggles)
+    return detail.instructions(case, directory, pair, count or REQUESTS[case], toggles, PAUSES[case])
 
 
 def allocated(case):

@@ -10,15 +10,17 @@ from support import allocations
 
 
 def run(options):
-    count = 100 if options.quick else gate.REQUESTS
+    count = 100 if options.quick else 500
     cases = ["get"] if options.quick else detail.CASES
     rows = []
     with scratch() as directory, backends(directory) as pair:
         for case in cases:
             bare = loads.bare_calls(1 if case == "get" else 2, 0.1)[0]
             for name, calls in detail.traced(case, count, tuple(proxies.STARTERS)).items():
-                cost = f"{gate.instructed(case, directory, pair, count):,.0f}" if name == "cutover" else "–"
-                heap = f"{gate.allocated(case):.2f}" if name == "cutover" else "–"
+                cost = heap = "–"
+                if name == "cutover":
+                    cost = f"{gate.instructed(case, directory, pair, 100 if options.quick else None):,.0f}"
+                    heap = f"{gate.allocated(case):.2f}"
                 rows.append((f"{case}, {name}", *(f"{sum(each.values()):.2f}" for each in calls), f"{bare:.2f}", cost,
                              heap))
     text = (

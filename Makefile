@@ -7,8 +7,11 @@ BINARY := .build/release/cutover
 # Exclusivity is checked at run time in debug builds, which all unit tests use; in release it would cost a tenth of every request.
 RELEASE_FLAGS := --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked
 PYTHON := /usr/bin/python3
+# What is measured is the release build, whatever binary the tests of this shell use.
+BENCH := CUTOVER_BINARY=$(CURDIR)/$(BINARY) $(PYTHON)
 
-.PHONY: build debug test test-swift test-integration simulate check format demo bench bench-journal bench-detail bench-gate soak clean setup
+.PHONY: build debug test test-swift test-integration simulate check format demo bench bench-quick bench-page bench-journal bench-detail bench-gate soak \
+    clean setup
 
 setup:
 	@scripts/setup
@@ -46,27 +49,37 @@ format:
 demo: build
 	@$(BINARY) demo
 
-# CPU per request beside nginx and haproxy, then the journal; rewrites docs/performance.md.
+# Every row of the table of targets, and how cost grows; rewrites docs/performance.md. 20 minutes, on a machine that does
+# nothing else. make bench PARTS="latency bodies" measures these again and leaves the others as they were.
 bench: build
 	@scripts/setup test
-	$(PYTHON) Benchmarks/bench.py
-	$(PYTHON) Benchmarks/journal.py
+	$(BENCH) Benchmarks/bench.py $(if $(PARTS),--parts $(PARTS))
+
+# Sees that all parts work; the page is left as it is.
+bench-quick: build
+	@scripts/setup test
+	$(BENCH) Benchmarks/bench.py --quick
+
+# docs/performance.md anew from what was measured last, after an edit of Benchmarks/findings.md.
+bench-page:
+	$(PYTHON) Benchmarks/bench.py --page
 
 # The journal: dual writes per second and waits against one fsync of the disk, and what a million rows cost; rewrites its
 # section of docs/performance.md.
 bench-journal: build
 	@scripts/setup test
-	$(PYTHON) Benchmarks/journal.py
+	$(BENCH) Benchmarks/journal.py
 
 # System calls and user instructions per request.
 bench-detail: build
 	@scripts/setup test
-	$(PYTHON) Benchmarks/detail.py
+	$(BENCH) Benchmarks/detail.py
 
-# User instructions per request against the kept numbers of Benchmarks/kept.json; fails when one has grown by more than 3 %.
+# User instructions and allocations per request against the kept numbers (Benchmarks/kept.json and
+# Tests/IntegrationTests/allocations.json); fails when one has grown by more than 3 %. A minute; part of .ci/run.
 bench-gate: build
 	@scripts/setup test
-	$(PYTHON) Benchmarks/gate.py
+	$(BENCH) Benchmarks/gate.py
 
 # Ten minutes of mixed traffic with backends that come and go (MINUTES=60 for an hour), then the torture tests at full
 # length: a thousand kills, a hundred more among several gateways, a hundred thousand outstanding legs, a stop of 30 s.

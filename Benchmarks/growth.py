@@ -1,9 +1,9 @@
 """What a large journal costs: memory and writes per second with few rows and with many, and the time of a restart."""
 
-import pathlib
 import statistics
 import time
 
+import processes
 import proxies
 from disk import forget_pages
 from support.gateway import Gateway, free_port
@@ -20,13 +20,6 @@ def filled(directory, legacy, new, rows, outstanding=0):
     fill(proxy.gateway.data / "journal.sqlite", rows, outstanding, users=20_000)
 
 
-def status_bytes(pid, name):
-    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(name + ":"):
-            return int(line.split()[1]) * 1024
-    raise ValueError(f"no {name}")
-
-
 def memory(directory, options, load):
     """By number of rows: resident bytes without load, the peak under load, and writes per second; medians."""
     legacy, new = proxies.backend(directory / "legacy"), proxies.backend(directory / "new")
@@ -34,15 +27,15 @@ def memory(directory, options, load):
     try:
         for rows in seen:
             filled(directory / str(rows), legacy, new, rows)
-        for _ in range(ROUNDS):
+        for _ in range(min(ROUNDS, options.rounds)):
             for rows, values in seen.items():
                 proxy = proxies.start_gateway("write", directory / str(rows), legacy, new)
                 pid = proxy.process.pid
-                proxies.settle_processor(proxy)
-                idle = status_bytes(pid, "VmRSS")
-                pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak counts from here
+                proxy.settle()
+                idle = processes.resident_bytes(pid)
+                processes.forget_peak(pid)
                 rate = load(proxy.port).rate
-                values.append((idle, status_bytes(pid, "VmHWM"), rate))
+                values.append((idle, processes.peak_bytes(pid), rate))
                 proxy.gateway.settle(60)
                 proxy.stop()
                 print(f"{rows:,} rows: {idle >> 20} MiB idle, {values[-1][1] >> 20} MiB at most, {rate:,.0f}/s",

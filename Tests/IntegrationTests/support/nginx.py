@@ -20,7 +20,7 @@ daemon off;
 worker_processes 1;
 pid {directory}/nginx.pid;
 error_log {directory}/error.log warn;
-events {{ worker_connections 1024; }}
+events {{ worker_connections {connections}; }}
 http {{
     access_log off;
     default_type application/octet-stream;
@@ -56,7 +56,7 @@ _WEBDAV = """
 class Nginx:
     """An nginx in the foreground, on a port that it keeps over restarts."""
 
-    def __init__(self, directory, server="", http="", modules=()):
+    def __init__(self, directory, server="", http="", modules=(), connections=1024):
         self.directory = pathlib.Path(directory)
         self.root = self.directory / "root"
         self.root.mkdir(parents=True)
@@ -65,7 +65,7 @@ class Nginx:
         self.configuration.write_text(_CONFIGURATION.format(
             modules="".join(f"load_module {MODULES / name};\n" for name in modules),
             user=pwd.getpwuid(os.getuid()).pw_name, directory=self.directory, root=self.root, port=self.port,
-            http=http, server=server))
+            http=http, server=server, connections=connections))
         self.process = None
 
     @property

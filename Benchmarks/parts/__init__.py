@@ -1,0 +1,1 @@
+"""The parts of `make bench`, each some rows of the table of targets: `run(options)` measures and returns a section."""

@@ -1,6 +1,6 @@
 """Bytes per second of the content hash of JSON, beside simdjson's DOM parse and memcpy of the same documents.
 
-Three programs' rounds alternate over the same files, and each round is counted in processor time of its process; medians.
+Three programs' rounds alternate over the same files; a round is counted in processor time of its process; medians.
 `section()` is the part of a page that a harness may put into docs/performance.md.
 """
 

@@ -78,7 +78,6 @@ extension ClientSession {
                 throw .gone
             }
         }
-        input.releaseIfLarge()
         pool.give(upstream, reusable: reusable)
         capture?.complete()
         if isClientGone { throw .gone }

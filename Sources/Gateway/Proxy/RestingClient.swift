@@ -5,14 +5,24 @@ import CLinux
 /// keep their connection. What it sends next gets a new session (`Worker.wake`). Confined to its loop.
 final class RestingClient: Channel {
     private unowned(unsafe) let clients: RestingClients
-    let peerText: [UInt8]
     /// Place among the worker's resting clients.
     fileprivate var place = 0
+    // The text lies in the object itself: on its own it would keep a page from being given back.
+    private var text: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
+    private var textCount: UInt8 = 0
 
-    fileprivate init(fd: Int32, clients: RestingClients, peerText: [UInt8]) {
+    fileprivate init(clients: RestingClients) {
         self.clients = clients
-        self.peerText = peerText
-        super.init(fd: fd)
+        super.init(fd: -1)
+    }
+
+    /// The client's numeric address, 45 bytes at most (INET6_ADDRSTRLEN).
+    fileprivate(set) var peerText: [UInt8] {
+        get { withUnsafeBytes(of: text) { Array($0.prefix(Int(textCount))) } }
+        set {
+            withUnsafeMutableBytes(of: &text) { $0.copyBytes(from: newValue.prefix($0.count)) }
+            textCount = UInt8(min(newValue.count, MemoryLayout.size(ofValue: text)))
+        }
     }
 
     override func ready(_ events: UInt32) {
@@ -29,15 +39,19 @@ final class RestingClient: Channel {
 final class RestingClients {
     private unowned(unsafe) let worker: Worker
     private var all: [RestingClient] = []
+    /// Between uses. Made many at a time, so that they lie side by side: one by one they would fill the gaps that sessions
+    /// leave, and each would keep a page from being given back.
+    private var spare: [RestingClient] = []
     private var addedSinceTrim = 0
     /// When that was last done, in loop milliseconds.
     private var trimmed: UInt64 = 0
 
+    private static let madeAtOnce = 256
     /// So many clients leave enough free memory behind to look for whole pages in it.
     private static let trimAfter = 1000
     private static let trimDelayMilliseconds: Int64 = 500
     /// Looking takes some milliseconds, in which the loop stands still: not more often than this,
-    private static let trimAtMostMilliseconds: UInt64 = 5000
+    private static let trimAtMostMilliseconds: UInt64 = 2000
     /// and when clients go to rest all the time, not until this has passed.
     private static let trimAtLatestMilliseconds: UInt64 = 30_000
 
@@ -46,7 +60,10 @@ final class RestingClients {
     var count: Int { all.count }
 
     func add(_ connection: Connection, _ peerText: [UInt8], _ milliseconds: Int64) {
-        let client = RestingClient(fd: connection.fd, clients: self, peerText: peerText)
+        if spare.isEmpty { spare = (0..<RestingClients.madeAtOnce).map { _ in RestingClient(clients: self) } }
+        let client = spare.removeLast()
+        client.adopt(fd: connection.fd)
+        client.peerText = peerText
         worker.loop.hand(over: connection, to: client)
         worker.loop.setDeadline(client, milliseconds)
         client.place = all.count
@@ -58,11 +75,13 @@ final class RestingClients {
     fileprivate func wake(_ client: RestingClient, _ events: UInt32) {
         remove(client)
         worker.wake(client, events)
+        spare.append(client)
     }
 
     fileprivate func end(_ client: RestingClient) {
         remove(client)
         worker.restEnded(client)
+        spare.append(client)
     }
 
     /// Forgets them all; who calls closes them.

@@ -120,3 +120,58 @@ func aBufferHoldsWhatAListOfBytesWouldHold(seed: UInt64) {
     #expect(buffer.capacity == BlockPool.blockSize && buffer.count == BlockPool.blockSize)
     #expect(buffer.bytes.first == 2 && buffer.bytes.last == 3)
 }
+
+/// A buffer as a stream leaves it that came faster than it could be taken in.
+private func usedBuffer(of pool: BlockPool, afterPart size: Int) -> Buffer {
+    let buffer = Buffer(pool: pool)
+    buffer.append([UInt8](repeating: 7, count: size))
+    buffer.consume(size)
+    return buffer
+}
+
+@Test func aBufferIsLargeWhileLargePartsPassThroughIt() {
+    let pool = BlockPool()
+    let buffer = usedBuffer(of: pool, afterPart: BlockPool.blockSize)
+    buffer.adapt(last: BlockPool.blockSize, more: false)
+    #expect(!buffer.isLarge, "nothing waits to be read")
+    buffer.adapt(last: BlockPool.blockSize, more: true)
+    #expect(buffer.isLarge && buffer.capacity == BlockPool.largeSize && pool.largeInUse == 1)
+    buffer.append([UInt8](repeating: 1, count: BlockPool.largeSize))
+    #expect(buffer.isLarge && buffer.count == BlockPool.largeSize && buffer.bytes.allSatisfy { $0 == 1 })
+    buffer.adapt(last: 10, more: false)
+    #expect(buffer.count == BlockPool.largeSize, "what is not empty is left alone")
+    buffer.consume(BlockPool.largeSize)
+    buffer.adapt(last: BlockPool.blockSize + 1, more: false)
+    #expect(buffer.isLarge)
+    buffer.adapt(last: BlockPool.blockSize, more: true)
+    #expect(!buffer.isLarge && buffer.capacity == 0 && pool.largeInUse == 0)
+}
+
+@Test func aLargeBufferThatGrowsOrGoesAwayGivesItsBlockBack() {
+    let pool = BlockPool()
+    do {
+        let buffer = usedBuffer(of: pool, afterPart: BlockPool.blockSize)
+        buffer.adapt(last: BlockPool.blockSize, more: true)
+        buffer.append([UInt8](repeating: 1, count: BlockPool.largeSize + 1))
+        #expect(!buffer.isLarge && buffer.count == BlockPool.largeSize + 1 && pool.largeInUse == 0)
+        let other = usedBuffer(of: pool, afterPart: 1)
+        other.adapt(last: 1, more: true)
+        #expect(other.isLarge && pool.largeInUse == 1)
+    }
+    #expect(pool.largeInUse == 0)
+}
+
+@Test func onlySoManyBuffersAreLarge() {
+    let pool = BlockPool()
+    let buffers = (0...BlockPool.largeMax).map { _ in
+        let buffer = usedBuffer(of: pool, afterPart: BlockPool.blockSize)
+        buffer.adapt(last: BlockPool.blockSize, more: true)
+        return buffer
+    }
+    #expect(buffers.filter(\.isLarge).count == BlockPool.largeMax)
+    #expect(buffers.last?.capacity == BlockPool.blockSize, "who comes later goes on with what they have")
+    buffers[0].releaseIfLarge()
+    buffers[BlockPool.largeMax].adapt(last: BlockPool.blockSize, more: true)
+    #expect(buffers[BlockPool.largeMax].isLarge && !buffers[0].isLarge)
+    pool.shrink()
+}

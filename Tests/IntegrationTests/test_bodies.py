@@ -1,6 +1,8 @@
 """Framing, streaming and keep-alive in both directions (RFC 9112, contract §8)."""
 
+import socket
 import threading
+import time
 
 import pytest
 
@@ -9,7 +11,8 @@ from support.waiting import eventually, quiet
 from support.wire import Truncated, chunked_bytes, request_bytes
 
 SPLIT = {"routes": [{"match": "* /split/**", "kind": "split"}], "workers": 1}
-SIZES = [0, 1, 16383, 16384, 16385, 65536, 1 << 20, 5 << 20]
+# Around the sizes of the blocks that a body passes through, and around both together.
+SIZES = [0, 1, 16383, 16384, 16385, 65535, 65536, 65537, 81919, 81920, 81921, 1 << 20, (5 << 20) + 1]
 
 
 @pytest.fixture
@@ -73,6 +76,61 @@ def test_streamed_uploads_arrive_whole(splitting, legacy, size, chunked):
                 client.send(request_bytes("POST", "/split/x", body=body))
             assert client.response("POST").status == 200
     assert [request.body for request in legacy.requests] == [body, body]
+
+
+def test_uploads_that_follow_each_other_share_a_connection_to_the_backend(splitting, legacy):
+    with splitting.connect() as client:
+        for size in (5, 100_000, 300_000):
+            assert client.request("POST", "/split/x", body=pattern(size)).status == 200
+    assert [request.body for request in legacy.requests] == [pattern(size) for size in (5, 100_000, 300_000)]
+    assert legacy.connections == 1
+
+
+def test_an_upload_goes_over_no_connection_that_was_idle_for_long(splitting, legacy):
+    with splitting.connect() as client:
+        assert client.request("POST", "/split/x", body=pattern(100_000)).status == 200
+        time.sleep(0.8)
+        assert client.request("POST", "/split/x", body=pattern(100_000)).status == 200
+    assert legacy.connections == 2
+
+
+class AnswersEarly:
+    """A backend that answers as soon as it has seen a head, keeps the connection and never looks at what follows."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.peers = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            self.peers.append(peer)
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += peer.recv(65536)
+            peer.sendall(reply(b"early"))
+
+    def stop(self):
+        for socket_of_it in [self.listener, *self.peers]:
+            socket_of_it.close()
+
+
+def test_a_connection_whose_backend_answered_before_the_whole_upload_is_not_used_again(make_gateway, new):
+    backend = AnswersEarly()
+    try:
+        gateway = make_gateway(backend, new, config=SPLIT)
+        with gateway.connect() as client:
+            client.send(request_bytes("POST", "/split/x", [("Content-Length", "1000000")]) + pattern(1000))
+            assert client.response("POST").body == b"early"
+        assert gateway.fetch("POST", "/split/x", body=b"whole").body == b"early"
+        assert len(backend.peers) == 2
+    finally:
+        backend.stop()
 
 
 @pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])

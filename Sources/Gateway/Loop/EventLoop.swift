@@ -129,6 +129,15 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         freeSlots.append(index)
     }
 
+    /// `new`, made for the same descriptor, takes the place of `old`: edges and the deadline are its own from now on.
+    func hand(over old: Channel, to new: Channel) {
+        let index = old.slot
+        (new.slot, new.deadline, new.wheelTick) = (index, old.deadline, old.wheelTick)
+        (old.slot, old.deadline, old.wheelTick) = (-1, 0, 0)
+        if let held = slots[index].channel { graveyard.append(held.takeRetainedValue()) }
+        slots[index].channel = Unmanaged.passRetained(new)
+    }
+
     private func close(_ descriptor: Int32) { _ = CLinux.close(descriptor) }
 
     /// Calls `channel.timedOut()` in `milliseconds`, to about 32 ms; replaces an earlier deadline.

@@ -7,7 +7,16 @@ final class BlockPool {
     static let slack = 8
     /// More free blocks than this go back to the allocator.
     private static let keep = 512
+    /// A block for bodies that come faster than blocks of the other size hold. More than this is dearer again: the
+    /// bytes would have left the processor's cache before they are sent on.
+    static let largeSize = 64 * 1024
+    /// So many large blocks may be in use; whoever comes later goes on with what they have.
+    static let largeMax = 128
+    /// More free large blocks than this go back to the allocator.
+    private static let largeKeep = 8
     private var free: [UnsafeMutablePointer<UInt8>] = []
+    private var freeLarge: [UnsafeMutablePointer<UInt8>] = []
+    private(set) var largeInUse = 0
 
     func take() -> UnsafeMutablePointer<UInt8> {
         free.popLast() ?? .allocate(capacity: BlockPool.blockSize + BlockPool.slack)
@@ -17,7 +26,27 @@ final class BlockPool {
         if free.count < BlockPool.keep { free.append(block) } else { block.deallocate() }
     }
 
-    deinit { for block in free { block.deallocate() } }
+    /// Nil when too many are in use.
+    func takeLarge() -> UnsafeMutablePointer<UInt8>? {
+        guard largeInUse < BlockPool.largeMax else { return nil }
+        largeInUse += 1
+        return freeLarge.popLast() ?? .allocate(capacity: BlockPool.largeSize + BlockPool.slack)
+    }
+
+    func give(large block: UnsafeMutablePointer<UInt8>) {
+        largeInUse -= 1
+        if freeLarge.count < BlockPool.largeKeep { freeLarge.append(block) } else { block.deallocate() }
+    }
+
+    /// Gives all that is free back to the allocator.
+    func shrink() {
+        for block in free { block.deallocate() }
+        for block in freeLarge { block.deallocate() }
+        free = []
+        freeLarge = []
+    }
+
+    deinit { shrink() }
 }
 
 /// A flat byte buffer with a read and a write position. It takes a block of its loop's pool when it first needs room
@@ -27,6 +56,8 @@ final class Buffer {
     private(set) var capacity = 0
     private(set) var start = 0
     private(set) var end = 0
+    /// The memory is one of the pool's large blocks.
+    private(set) var isLarge = false
     private let pool: BlockPool
 
     /// Stands for "no memory": never written, readable for the slack.
@@ -51,7 +82,14 @@ final class Buffer {
     var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: readable, count: count) }
 
     private func dispose() {
-        if capacity == BlockPool.blockSize { pool.give(base) } else if capacity > 0 { base.deallocate() }
+        if isLarge {
+            pool.give(large: base)
+            isLarge = false
+        } else if capacity == BlockPool.blockSize {
+            pool.give(base)
+        } else if capacity > 0 {
+            base.deallocate()
+        }
         base = Buffer.nothing
         capacity = 0
     }
@@ -66,6 +104,29 @@ final class Buffer {
         guard start == end, capacity > 0 else { return }
         clear()
         dispose()
+    }
+
+    /// Makes an empty buffer as large as the stream that passes through it calls for: large when more has arrived than
+    /// it could take, and no longer large when the last part would have gone into a common block.
+    /// - Parameters:
+    ///   - last: bytes of the part that has just been passed on.
+    ///   - more: the next part is there already.
+    func adapt(last: Int, more: Bool) {
+        guard start == end else { return }
+        if isLarge {
+            if last <= BlockPool.blockSize { dispose() }
+        } else if more, capacity == BlockPool.blockSize, let block = pool.takeLarge() {
+            dispose()
+            base = block
+            capacity = BlockPool.largeSize
+            isLarge = true
+        }
+    }
+
+    /// Gives a large block back that is not needed any more.
+    @inline(__always)
+    func releaseIfLarge() {
+        if isLarge { releaseIfEmpty() }
     }
 
     @inline(__always)

@@ -37,8 +37,10 @@ final class Connection: Channel {
     private var writer: UnsafeContinuation<Void, Never>?
     private var interruption: IOFailure?
 
-    /// - Parameter connecting: the descriptor's connect is still under way: the first write waits for it.
-    init(fd: Int32, loop: EventLoop, limits: WireLimits, connecting: Bool) {
+    /// - Parameters:
+    ///   - connecting: the descriptor's connect is still under way: the first write waits for it.
+    ///   - predecessor: has stood for the descriptor on the loop so far.
+    init(fd: Int32, loop: EventLoop, limits: WireLimits, connecting: Bool, insteadOf predecessor: Channel? = nil) {
         self.loop = loop
         input = Buffer(pool: loop.blocks)
         output = Buffer(pool: loop.blocks)
@@ -47,7 +49,7 @@ final class Connection: Channel {
         canWrite = !connecting
         isConnected = !connecting
         super.init(fd: fd)
-        loop.add(self)
+        if let predecessor { loop.hand(over: predecessor, to: self) } else { loop.add(self) }
     }
 
     var isOpen: Bool { slot >= 0 }
@@ -130,14 +132,25 @@ final class Connection: Channel {
     /// Waits until the peer has sent something. After a second of silence it holds no memory for that any more.
     @inline(__always)
     func waitReadable(timeout: Int64) async throws(IOFailure) {
-        if canRead { return }
-        loop.setDeadline(self, min(timeout, 1000))
+        if try await waitReadableBriefly(timeout: timeout) { return }
+        try await waitReadableForLong(timeout: timeout - Connection.briefMilliseconds)
+    }
+
+    /// Waits until the peer has sent something, but only for the first second of `timeout`.
+    /// - Returns: false when that second has passed and `timeout` has not.
+    @inline(__always)
+    func waitReadableBriefly(timeout: Int64) async throws(IOFailure) -> Bool {
+        if canRead { return true }
+        loop.setDeadline(self, min(timeout, Connection.briefMilliseconds))
         await withUnsafeContinuation { reader = $0 }
         deadline = 0
-        guard let failure = takeInterruption() else { return }
-        guard failure == .timeout, timeout > 1000 else { throw failure }
-        try await waitReadableForLong(timeout: timeout - 1000)
+        guard let failure = takeInterruption() else { return true }
+        guard failure == .timeout, timeout > Connection.briefMilliseconds else { throw failure }
+        return canRead
     }
+
+    /// After so long a silence a connection begins to do without memory.
+    static let briefMilliseconds: Int64 = 1000
 
     private func waitReadableForLong(timeout: Int64) async throws(IOFailure) {
         input.releaseIfEmpty()

@@ -30,6 +30,15 @@ struct SocketAddress: @unchecked Sendable {
     func connect() -> Int32 { withPointer { clinux_connect($0, $1) } }
 }
 
+/// The numeric host of a peer; empty for what has none.
+func hostText(_ peer: sockaddr_storage) -> [UInt8] {
+    var peer = peer
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+        let count = clinux_host_text(&peer, text.baseAddress, 64)
+        return text.prefix(Int(count)).map { UInt8(bitPattern: $0) }
+    }
+}
+
 /// Splits `host:port` or `[v6]:port`; nil when the port is missing or no number.
 package func splitAddress(_ text: String) -> (host: String, port: UInt16)? {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }

@@ -36,10 +36,10 @@ extension ClientSession {
         if !intact { throw .gone }
     }
 
-    /// Sends head and body as they come. Nothing can be repeated, so it always takes a new connection: one from the pool
-    /// might have been closed by the backend in this very moment.
+    /// Sends head and body as they come. Nothing can be repeated, so it takes a new connection, or one that was used a
+    /// moment ago: any other one might be closed by the backend in this very moment.
     private func streamRequest(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
-        let upstream = try await pool.take(fresh: true)
+        let upstream = try await pool.take(isRepeatable: false)
         appendRequestHead(to: upstream.output, pool: pool, framing: overflow == nil ? .asReceived : .rechunked)
         var scanner = overflow ?? BodyScanner.request(client.head)
         if overflow != nil {
@@ -74,7 +74,8 @@ extension ClientSession {
         while true {
             let out = upstream.output
             let rechunks = overflow != nil
-            let used = scanner.scan(client.input.readable, client.input.count) { bytes, count in
+            let input = client.input
+            let used = scanner.scan(input.readable, input.count) { bytes, count in
                 if rechunks { out.append(chunk: bytes, count) }
             }
             guard let used else {
@@ -83,25 +84,31 @@ extension ClientSession {
             }
             do throws(IOFailure) {
                 if rechunks {
-                    client.input.consume(used)
+                    input.consume(used)
                     if scanner.isDone { out.append("0\r\n\r\n") }
                     try await upstream.flush(timeout: pool.timeout)
                 } else {
-                    try await upstream.flush(with: client.input, used, timeout: pool.timeout)
+                    try await upstream.flush(with: input, used, timeout: pool.timeout)
                 }
             } catch {
-                if upstream.hasArrivals { return }
-                throw UpstreamFailure(error)
+                guard upstream.hasArrivals else { throw UpstreamFailure(error) }
+                upstream.isSpent = true
+                return
             }
             if scanner.isDone {
                 request.bodyComplete = true
+                input.releaseIfLarge()
                 return
             }
+            if !rechunks { input.adapt(last: used, more: client.hasArrivals) }
             do throws(IOFailure) {
                 try await client.fill(timeout: timeout)
             } catch {
                 // The backend has answered before it took the whole body: pass that on and close (RFC 9112 §9.3).
-                if error == .aborted, upstream.hasArrivals { return }
+                if error == .aborted, upstream.hasArrivals {
+                    upstream.isSpent = true
+                    return
+                }
                 request.bodyTimedOut = error == .timeout
                 throw .clientGone
             }

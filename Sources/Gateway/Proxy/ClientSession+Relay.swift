@@ -60,6 +60,7 @@ extension ClientSession {
                 input.consume(used &- (before &- input.count))
             }
             if scanner.isDone { break }
+            if !unwraps { input.adapt(last: used, more: upstream.hasArrivals) }
             turns &+= 1
             // A backend and a client that are both fast would keep this loop from all its other connections.
             if turns & 15 == 0 { await loop.yield() }

@@ -11,8 +11,9 @@ enum SessionEnd: Error {
     case gone
 }
 
-/// One client connection, from its first byte to its last. Confined to its loop.
-final class ClientSession {
+/// One client connection, from the first byte after a rest to the next rest or the end. Confined to its loop, which its
+/// task never leaves.
+final class ClientSession: @unchecked Sendable {
     /// Outlives every session of its loop.
     unowned(unsafe) let worker: Worker
     let client: Connection
@@ -21,6 +22,8 @@ final class ClientSession {
     var request = RequestContext()
     /// Waits for the first byte of a request: may be closed at any time.
     private(set) var isIdle = false
+    /// A `RestingClient` has taken the connection over: the session is over, the connection is not.
+    private(set) var isResting = false
     /// A request is under way.
     private var isServing = false
     /// `X-Forwarded-For` line of a request that had none.
@@ -34,16 +37,13 @@ final class ClientSession {
     /// Reads the rest of a body that turned out to be larger than what is taken in whole; the beginning is in `body`.
     var overflow: BodyScanner?
 
-    init(worker: Worker, client: Connection, peer: sockaddr_storage) {
+    /// - Parameter peerText: the client's numeric address.
+    init(worker: Worker, client: Connection, peerText: [UInt8]) {
         self.worker = worker
         self.client = client
+        self.peerText = peerText
         snapshot = worker.snapshot
         body = Buffer(pool: worker.loop.blocks)
-        var peer = peer
-        peerText = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
-            let count = clinux_host_text(&peer, text.baseAddress, 64)
-            return text.prefix(Int(count)).map { UInt8(bitPattern: $0) }
-        }
         forwardedForLine = Array("X-Forwarded-For: ".utf8) + peerText + [13, 10]
     }
 
@@ -75,7 +75,12 @@ final class ClientSession {
             isIdle = true
             do throws(IOFailure) {
                 repeat {
-                    try await client.waitReadable(timeout: timeouts.clientIdleMilliseconds)
+                    let timeout = timeouts.clientIdleMilliseconds
+                    guard try await client.waitReadableBriefly(timeout: timeout) else {
+                        // Between two requests nothing of a session is worth its memory.
+                        isResting = worker.rest(client, peerText, timeout - Connection.briefMilliseconds)
+                        return false
+                    }
                 } while try !client.receive()
             } catch {
                 if error == .timeout { metrics.limitHit(.clientIdleTime) }

@@ -26,6 +26,7 @@ final class Worker: @unchecked Sendable {
     private(set) var isDraining = false
     private var listeners: [Connection] = []
     private var sessions: [ObjectIdentifier: ClientSession] = [:]
+    private(set) lazy var resting = RestingClients(worker: self)
     private let workers: Int
     private var whenDrained: (@Sendable () -> Void)?
 
@@ -126,15 +127,19 @@ final class Worker: @unchecked Sendable {
 
     /// Serves one more client. Takes the descriptor over.
     func admit(_ descriptor: Int32, _ peer: sockaddr_storage) {
-        guard sessions.count < connectionsMax else {
+        guard sessions.count + resting.count < connectionsMax else {
             metrics.limitHit(.clientConnections)
             close(descriptor)
             return
         }
         let connection = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
-        let session = ClientSession(worker: self, client: connection, peer: peer)
-        sessions[ObjectIdentifier(session)] = session
         metrics.clientAccepted()
+        serve(connection, hostText(peer))
+    }
+
+    private func serve(_ connection: Connection, _ peerText: [UInt8]) {
+        let session = ClientSession(worker: self, client: connection, peerText: peerText)
+        sessions[ObjectIdentifier(session)] = session
         Task.immediate(executorPreference: loop) {
             await session.serve()
             self.ended(session)
@@ -144,8 +149,35 @@ final class Worker: @unchecked Sendable {
     private func ended(_ session: ClientSession) {
         session.client.close()
         sessions[ObjectIdentifier(session)] = nil
+        if !session.isResting { closed() }
+    }
+
+    private func closed() {
         metrics.clientClosed()
         if isDraining { reportDrained() }
+    }
+
+    /// Lets a client that has been silent for a while, between two requests, do without a session.
+    /// - Returns: false when the gateway does not wait for idle clients any more.
+    func rest(_ client: Connection, _ peerText: [UInt8], _ milliseconds: Int64) -> Bool {
+        guard !isDraining else { return false }
+        resting.add(client, peerText, milliseconds)
+        return true
+    }
+
+    /// A client that has rested sends something again, or leaves.
+    func wake(_ client: RestingClient, _ events: UInt32) {
+        let connection = Connection(
+            fd: client.fd, loop: loop, limits: clientLimits, connecting: false, insteadOf: client)
+        connection.ready(events)
+        serve(connection, client.peerText)
+    }
+
+    /// A client has rested for longer than is waited for.
+    func restEnded(_ client: RestingClient) {
+        metrics.limitHit(.clientIdleTime)
+        loop.close(client)
+        closed()
     }
 
     // MARK: Shutdown
@@ -158,6 +190,10 @@ final class Worker: @unchecked Sendable {
         for listener in listeners { listener.close() }
         listeners.removeAll()
         for session in sessions.values where session.isIdle { session.client.interrupt(.aborted) }
+        for client in resting.removeAll() {
+            loop.close(client)
+            metrics.clientClosed()
+        }
         reportDrained()
     }
 

@@ -159,6 +159,7 @@ final class UpstreamPool {
         else {
             return discard(connection)
         }
+        connection.input.releaseIfLarge()
         connection.isIdle = true
         connection.idleSince = loop.now
         idle.append(connection)

@@ -5,6 +5,10 @@
 static inline int csqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int bytes) {
     return sqlite3_bind_text(statement, index, text, bytes, SQLITE_TRANSIENT);
 }
+// The caller keeps the bytes alive until the statement is reset (SQLITE_STATIC), and binds all values anew before the next run.
+static inline int csqlite_bind_text_static(sqlite3_stmt *statement, int index, const char *text, int bytes) {
+    return sqlite3_bind_text(statement, index, text, bytes, SQLITE_STATIC);
+}
 static inline int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *blob, int bytes) {
     return sqlite3_bind_blob(statement, index, blob, bytes, SQLITE_TRANSIENT);
 }

@@ -7,7 +7,11 @@ final class SQLiteConnection {
     static let busyTimeoutMilliseconds: Int32 = 2_000
 
     /// Set up once per process. Too late (somebody opened a connection before) is no error: it is only slower.
-    private static let configured: Void = { _ = csqlite_configure() }()
+    /// Gives the file system for writing, nil for SQLite's own.
+    private static let configured: String? = {
+        _ = csqlite_configure()
+        return csqlite_gathering_vfs().map { String(cString: $0) }
+    }()
 
     let path: String
     /// Valid from a successful `init` to `deinit`; handed out to `Statement` only, which keeps this object alive.
@@ -20,7 +24,8 @@ final class SQLiteConnection {
     ///   - readOnly: open for reading; the file must exist.
     ///   - vfs: the name of a file system registered with SQLite; nil for that of the machine.
     init(path: String, readOnly: Bool, vfs: String? = nil) throws(JournalError) {
-        _ = Self.configured
+        let gathering = Self.configured
+        let vfs = vfs ?? (readOnly ? nil : gathering)
         var opened: OpaquePointer?
         let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         // NOMUTEX: a connection is used by one thread at a time, so SQLite's own lock would only cost.
@@ -65,6 +70,7 @@ final class SQLiteConnection {
         } catch {
             // SQLite rolls some errors back by itself; rolling back again is then an error that says nothing new.
             if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+            csqlite_forget_gathered(handle)
             throw error
         }
     }

@@ -24,3 +24,10 @@ static inline int csqlite_configure(void) { return sqlite3_config(SQLITE_CONFIG_
 static inline int csqlite_lookaside(sqlite3 *connection, int bytes, int slots) {
     return sqlite3_db_config(connection, SQLITE_DBCONFIG_LOOKASIDE, (void *)0, bytes, slots);
 }
+
+// The name of a file system that hands a write-ahead log's frames on in few pieces (CSQLite.c), registered by the first
+// call; not from two threads at once. NULL: there is none. For the one connection that writes a file, with
+// `synchronous = FULL`.
+const char *csqlite_gathering_vfs(void);
+// After a rollback: what was not handed on yet is not wanted any more.
+void csqlite_forget_gathered(sqlite3 *connection);

@@ -18,6 +18,9 @@ package struct JournalLimits: Sendable {
     /// changes then goes into the same row updates. Less than `updateDelayMilliseconds`, so that a group takes them and no
     /// transaction of their own is needed. 0: they go with every group.
     package var updateGatherMilliseconds: UInt64 = 4
+    /// Writes in a group from which on updates wait so. A smaller one takes them along: where writes are few, they would need a
+    /// transaction of their own.
+    package var gatherBesideWrites = 8
     /// Wait between two attempts to keep updates after a failure, in milliseconds.
     package var retryMilliseconds: UInt64 = 100
     /// Reads that may wait for the reading thread.

@@ -70,7 +70,8 @@ package struct WriteQueue {
 
     /// Whether the updates go with the next group. All or none of them: what the journal hears of a lane stays in the lane's order.
     private func takesUpdates(_ limits: JournalLimits, at now: UInt64) -> Bool {
-        isAwaited || needsAnswers || !works.isEmpty || updates.count >= limits.groupUpdates
+        isAwaited || needsAnswers || !works.isEmpty || writes.count < limits.gatherBesideWrites
+            || updates.count >= limits.groupUpdates
             || now >= updatesSince + limits.updateGatherMilliseconds * 1_000_000
     }
 

@@ -6,7 +6,12 @@ import Testing
 
 /// When updates go with a group of writes, and when they wait for what is still to come of their changes.
 @Suite struct TakingGroups {
-    private let limits = JournalLimits()
+    /// As many writes as the tests have count as many.
+    private var limits: JournalLimits {
+        var limits = JournalLimits()
+        limits.gatherBesideWrites = 1
+        return limits
+    }
 
     /// The monotonic clock at a time after the first update.
     private func at(_ milliseconds: UInt64) -> UInt64 { 1_000_000_000 + milliseconds * 1_000_000 }
@@ -100,6 +105,18 @@ import Testing
         var queue = queue(.accepted(1), .accepted(2))
         let atOnce = queue.take(limits, at: at(0)).updates
         #expect(atOnce.count == 2)
+    }
+
+    @Test func aSmallGroupTakesUpdatesAlongSoThatTheyNeedNoTransactionOfTheirOwn() {
+        let limits = JournalLimits()
+        var queue = queue(.accepted(1))
+        for _ in 2..<limits.gatherBesideWrites { add(submission(), to: &queue) }
+        let few = queue.take(limits, at: at(0)).updates
+        #expect(few.count == 1)
+        queue.append(.accepted(2), at: at(0))
+        for _ in 0..<limits.gatherBesideWrites { add(submission(), to: &queue) }
+        let many = queue.take(limits, at: at(1)).updates
+        #expect(many.isEmpty)
     }
 
     @Test func nothingWaitsWhereTheStoreIsShared() {

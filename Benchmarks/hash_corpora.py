@@ -12,10 +12,10 @@ SEPARATOR = "\x1e"
 # Name, bytes of a document, documents in the file.
 SIZES = [("1 KB", 1_000, 500), ("64 KB", 64_000, 24), ("1 MB", 1_000_000, 2), ("16 MB", 16_000_000, 1)]
 _WORDS = (
-    "the of and to in is that it was for on are with as his they be at one have this from or had by hot but some what "
-    "there we can out other were all your when up use word how said each she which do their time if will way about many "
-    "then them would write like so these her long make thing see him two has look more day could go come did my sound no "
-    "most number who over know water than call first people may down side been now find").split()
+    "the of and to in is that it was for on are with as his they be at one have this from or had by hot but some "
+    "what there we can out other were all your when up use word how said each she which do their time if will way "
+    "about many then them would write like so these her long make thing see him two has look more day could go "
+    "come did my sound no most number who over know water than call first people may down side been now find").split()
 _WIDE = "größe füße naïve café señor город вода время люди 東京 大学 経済 言語 ελλάδα 😀 🚀 ünïcödé résumé пример".split()
 
 

@@ -14,6 +14,13 @@ package struct JournalLimits: Sendable {
     package var groupUpdates = 1_024
     /// How long updates without any write wait for company, in milliseconds.
     package var updateDelayMilliseconds: UInt64 = 5
+    /// How long updates are left out of groups of writes that do not depend on them, in milliseconds: what comes later about the same
+    /// changes then goes into the same row updates. Less than `updateDelayMilliseconds`, so that a group takes them and no
+    /// transaction of their own is needed. 0: they go with every group.
+    package var updateGatherMilliseconds: UInt64 = 4
+    /// Writes in a group from which on updates wait so. A smaller one takes them along: where writes are few, they would need a
+    /// transaction of their own.
+    package var gatherBesideWrites = 8
     /// Wait between two attempts to keep updates after a failure, in milliseconds.
     package var retryMilliseconds: UInt64 = 100
     /// Reads that may wait for the reading thread.

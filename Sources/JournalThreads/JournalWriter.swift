@@ -194,7 +194,9 @@ extension JournalWriter {
             while true {
                 let now = monotonicNanoseconds()
                 if isClosing, queue.isEmpty, core.retained.isEmpty || now >= closeDeadline { return nil }
-                if queue.isUrgent || queue.updates.count >= limits.groupUpdates { return queue.take(limits) }
+                if queue.isUrgent || queue.updates.count >= limits.groupUpdates {
+                    return queue.take(limits, at: now, isLast: isClosing)
+                }
                 var deadline = retention == nil ? UInt64.max : pruneAt
                 if !core.retained.isEmpty {
                     deadline = min(deadline, retryAt)
@@ -202,7 +204,7 @@ extension JournalWriter {
                     deadline =
                         isClosing ? now : min(deadline, queue.updatesSince + limits.updateDelayMilliseconds * 1_000_000)
                 }
-                if now >= deadline { return queue.take(limits) }
+                if now >= deadline { return queue.take(limits, at: now, isLast: isClosing) }
                 if deadline == .max { monitor.wait() } else { monitor.wait(until: deadline) }
             }
         }

@@ -36,6 +36,8 @@ package struct WriteQueue {
     package private(set) var bytes = 0
     /// Somebody waits for one of the updates.
     private var isAwaited = false
+    /// One of the writes is judged by what is stored of earlier ones: their answers and revisions have to be there.
+    private var needsAnswers = false
     /// When the oldest of `updates` arrived, on the monotonic clock.
     package private(set) var updatesSince: UInt64 = 0
 
@@ -47,8 +49,9 @@ package struct WriteQueue {
         guard writes.count < limits.queuedWrites, writes.isEmpty || bytes + write.bytes <= limits.queuedBytes else {
             return false
         }
-        writes.append(write)
+        if !needsAnswers { needsAnswers = write.submission.idempotencyKey != nil || write.submission.hasRevision }
         bytes += write.bytes
+        writes.append(write)
         return true
     }
 
@@ -65,11 +68,24 @@ package struct WriteQueue {
         return Group(writes: writes, updates: updates, works: works)
     }
 
-    /// Takes the next group: all updates and works, and as many writes as fit.
-    package mutating func take(_ limits: JournalLimits) -> Group {
+    /// Whether the updates go with the next group. All or none of them: what the journal hears of a lane stays in the lane's order.
+    private func takesUpdates(_ limits: JournalLimits, at now: UInt64) -> Bool {
+        isAwaited || needsAnswers || !works.isEmpty || writes.count < limits.gatherBesideWrites
+            || updates.count >= limits.groupUpdates
+            || now >= updatesSince + limits.updateGatherMilliseconds * 1_000_000
+    }
+
+    /// Takes the next group: all works, as many writes as fit, and the updates, if they have waited long enough or somebody
+    /// depends on them.
+    /// - Parameters:
+    ///   - now: the monotonic clock.
+    ///   - isLast: the journal is closing: nothing is left for later.
+    package mutating func take(_ limits: JournalLimits, at now: UInt64, isLast: Bool = false) -> Group {
         var group = Group()
-        swap(&group.updates, &updates)
-        isAwaited = false
+        if isLast || takesUpdates(limits, at: now) {
+            swap(&group.updates, &updates)
+            isAwaited = false
+        }
         swap(&group.works, &works)
         var size = 0
         var count = 0
@@ -79,6 +95,7 @@ package struct WriteQueue {
         }
         if count == writes.count {
             swap(&group.writes, &writes)
+            needsAnswers = false
         } else {
             group.writes = Array(writes[..<count])
             writes.removeFirst(count)
@@ -91,35 +108,42 @@ package struct WriteQueue {
 /// Makes a list of updates as short as it can be: one per change or leg. What is posted about a leg after the answer goes into
 /// the answer, what was posted before it is known to the answer, and of several facts about one leg the last one counts.
 package func fold(_ updates: [JournalUpdate]) -> [JournalUpdate] {
-    struct Leg: Hashable {
-        var sequence: Sequence64
-        var side: Side?
-    }
     guard updates.count > 1 else { return updates }
-    var places: [Leg: Int] = [:]
-    places.reserveCapacity(updates.count)
+    // By twice the sequence, and one more for a leg to new: one word is hashed faster than a pair.
+    var answers: [Sequence64: Int] = [:]
+    var legs: [Int64: Int] = [:]
+    answers.reserveCapacity(updates.count)
     var folded: [JournalUpdate] = []
     folded.reserveCapacity(updates.count)
     for update in updates {
         switch update {
         case .leg(let sequence, let side, let status):
-            if let place = places[Leg(sequence: sequence, side: nil)],
-                case .answered(_, let servedBy, var legs, let answer, let revisionAccepted) = folded[place]
-            {
-                legs[side] = status
-                folded[place] = .answered(
-                    sequence, servedBy: servedBy, legs: legs, answer: answer, revisionAccepted: revisionAccepted)
-            } else if let place = places[Leg(sequence: sequence, side: side)] {
+            let leg = sequence << 1 | Int64(side.rawValue)
+            if let place = answers[sequence] {
+                folded[place].put(status, on: side)
+            } else if let place = legs[leg] {
                 folded[place] = update
             } else {
-                places[Leg(sequence: sequence, side: side)] = folded.count
+                legs[leg] = folded.count
                 folded.append(update)
             }
         case .answered(let sequence, _, _, _, _):
             // Legs posted before it stay in front of it: their rows are then written twice, which is rare and harmless.
-            places[Leg(sequence: sequence, side: nil)] = folded.count
+            answers[sequence] = folded.count
             folded.append(update)
         }
     }
     return folded
+}
+
+extension JournalUpdate {
+    /// An answer's word on a leg becomes a later one.
+    fileprivate mutating func put(_ status: LegStatus, on side: Side) {
+        guard case .answered(let sequence, let servedBy, var legs, let answer, let revisionAccepted) = self else {
+            return
+        }
+        legs[side] = status
+        self = .answered(
+            sequence, servedBy: servedBy, legs: legs, answer: answer, revisionAccepted: revisionAccepted)
+    }
 }

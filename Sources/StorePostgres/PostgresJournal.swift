@@ -14,6 +14,8 @@ extension ThreadedJournal {
         let store = try PostgresStore(address, membership: membership)
         let reader = PostgresReader(address, membership: membership)
         var limits = limits
+        // Other gateways wait for what is settled here.
+        limits.updateGatherMilliseconds = 0
         limits.groupWrites = min(limits.groupWrites, PostgresStore.groupWrites)
         self.init(store: store, reader: reader, limits: limits, retention: retention, onGroup: onGroup)
     }

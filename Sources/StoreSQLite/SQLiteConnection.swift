@@ -7,17 +7,25 @@ final class SQLiteConnection {
     static let busyTimeoutMilliseconds: Int32 = 2_000
 
     /// Set up once per process. Too late (somebody opened a connection before) is no error: it is only slower.
-    private static let configured: Void = { _ = csqlite_configure() }()
+    /// Gives the file system for writing, nil for SQLite's own.
+    private static let configured: String? = {
+        _ = csqlite_configure()
+        return csqlite_gathering_vfs().map { String(cString: $0) }
+    }()
 
     let path: String
     /// Valid from a successful `init` to `deinit`; handed out to `Statement` only, which keeps this object alive.
     let handle: OpaquePointer
+    // Prepared once, by the first transaction; no `Statement`, which would keep this object alive.
+    private var begin: OpaquePointer?
+    private var commit: OpaquePointer?
 
     /// - Parameters:
     ///   - readOnly: open for reading; the file must exist.
     ///   - vfs: the name of a file system registered with SQLite; nil for that of the machine.
     init(path: String, readOnly: Bool, vfs: String? = nil) throws(JournalError) {
-        _ = Self.configured
+        let gathering = Self.configured
+        let vfs = vfs ?? (readOnly ? nil : gathering)
         var opened: OpaquePointer?
         let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         // NOMUTEX: a connection is used by one thread at a time, so SQLite's own lock would only cost.
@@ -29,11 +37,16 @@ final class SQLiteConnection {
         self.path = path
         handle = opened
         // The prepared statements alone use up SQLite's default; the values bound to them then all come from malloc.
+        // Debian builds SQLite without this; there it does nothing.
         csqlite_lookaside(handle, 1_200, 500)
         sqlite3_busy_timeout(handle, Self.busyTimeoutMilliseconds)
     }
 
-    deinit { sqlite3_close_v2(handle) }
+    deinit {
+        sqlite3_finalize(begin)
+        sqlite3_finalize(commit)
+        sqlite3_close_v2(handle)
+    }
 
     /// Runs statements without parameters or results.
     func execute(_ sql: String) throws(JournalError) {
@@ -49,16 +62,29 @@ final class SQLiteConnection {
 
     /// Runs `body` in one write transaction; rolls back and rethrows when it throws.
     func transaction<Value>(_ body: () throws(JournalError) -> Value) throws(JournalError) -> Value {
-        try execute("BEGIN IMMEDIATE")
+        try run(&begin, "BEGIN IMMEDIATE")
         do {
             let value = try body()
-            try execute("COMMIT")
+            try run(&commit, "COMMIT")
             return value
         } catch {
             // SQLite rolls some errors back by itself; rolling back again is then an error that says nothing new.
             if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+            csqlite_forget_gathered(handle)
             throw error
         }
+    }
+
+    private func run(_ statement: inout OpaquePointer?, _ sql: String) throws(JournalError) {
+        if statement == nil {
+            let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+            guard code == SQLITE_OK else { throw error(code) }
+        }
+        let code = sqlite3_step(statement)
+        // The message is read before the reset, which may clear it.
+        let failure = code == SQLITE_DONE ? nil : error(code)
+        sqlite3_reset(statement)
+        if let failure { throw failure }
     }
 
     /// The error of the call that has just failed with `code` on this connection.

@@ -109,7 +109,7 @@ extension SQLiteStore {
             .bind(submission.idempotencyKey).bind(submission.outgoingKey).bind(submission.idempotencyKey != nil)
             .bind(submission.fingerprint).bind(submission.method).bind(submission.target)
             .bind(Int64(submission.side.rawValue)).bind(submission.dualWrite)
-            .bind(legs.legacy.state.rawValue).bind(legs.new.state.rawValue)
+            .bind(legs.legacy.state.word).bind(legs.new.state.word)
         try statements.insertChange.run()
         try insertBody(submission, as: sequence)
         var change = Unanswered(user: user, keepsAnswer: submission.idempotencyKey != nil || submission.hasRevision)

@@ -24,7 +24,7 @@ extension SQLiteStore {
 
     @discardableResult
     private func bind(_ status: LegStatus, to statement: Statement) -> Statement {
-        statement.bind(status.state.rawValue).bind(status.attempts).bind(status.refusals).bind(status.lastStatus)
+        statement.bind(status.state.word).bind(status.attempts).bind(status.refusals).bind(status.lastStatus)
             .bind(status.nextAttemptMilliseconds)
     }
 
@@ -77,6 +77,21 @@ extension SQLiteStore {
                 statements.dropOlderRevisions.bind(change.user).bind(item.record).bind(item.revision)
                 try statements.dropOlderRevisions.run()
             }
+        }
+    }
+}
+
+extension LegState {
+    /// `rawValue` as a word of the program: to bind it takes no text.
+    var word: StaticString {
+        switch self {
+        case .pending: "pending"
+        case .applied: "applied"
+        case .refused: "refused"
+        case .superseded: "superseded"
+        case .parked: "parked"
+        case .skipped: "skipped"
+        case .awaitingCopy: "awaiting-copy"
         }
     }
 }

@@ -9,6 +9,13 @@ final class Statement {
     private let handle: OpaquePointer
     private var position: Int32 = 0
     private var bindFailure: Int32 = SQLITE_OK
+    /// Whether all values are NULL still.
+    private var isNew = true
+    /// Where bound texts stay until the statement has run: SQLite then need not find room for each of them. What does not fit is
+    /// copied by SQLite.
+    private var texts: UnsafeMutableBufferPointer<CChar>?
+    private var textsUsed = 0
+    private static let textBytes = 2_048
 
     init(_ connection: SQLiteConnection, _ sql: String) throws(JournalError) {
         var prepared: OpaquePointer?
@@ -18,7 +25,10 @@ final class Statement {
         handle = prepared
     }
 
-    deinit { sqlite3_finalize(handle) }
+    deinit {
+        sqlite3_finalize(handle)
+        texts?.deallocate()
+    }
 
     // MARK: Binding
 
@@ -50,12 +60,36 @@ final class Statement {
         let index = next()
         // An empty text has no address, which would bind NULL.
         if text.isEmpty { return bound(csqlite_bind_text(handle, index, "", 0)) }
-        // SQLite copies the bytes, so the pointer need not outlive the closure.
         return bound(
             text.withUTF8 { bytes in
-                bytes.withMemoryRebound(to: CChar.self) {
-                    csqlite_bind_text(handle, index, $0.baseAddress, Int32($0.count))
+                bytes.withMemoryRebound(to: CChar.self) { bytes in
+                    guard let kept = keep(bytes) else {
+                        // SQLite copies the bytes, so the pointer need not outlive the closure.
+                        return csqlite_bind_text(handle, index, bytes.baseAddress, Int32(bytes.count))
+                    }
+                    // What it points to changes only after the reset.
+                    return csqlite_bind_text_static(handle, index, kept, Int32(bytes.count))
                 }
+            })
+    }
+
+    /// Copies a text to where it stays until the reset; nil when there is no room.
+    private func keep(_ bytes: UnsafeBufferPointer<CChar>) -> UnsafePointer<CChar>? {
+        let place = texts ?? .allocate(capacity: Self.textBytes)
+        texts = place
+        guard let base = place.baseAddress, let source = bytes.baseAddress, bytes.count <= Self.textBytes - textsUsed
+        else { return nil }
+        let start = base + textsUsed
+        start.update(from: source, count: bytes.count)
+        textsUsed += bytes.count
+        return UnsafePointer(start)
+    }
+
+    /// Binds a word that lives as long as the program.
+    @discardableResult func bind(_ word: StaticString) -> Statement {
+        bound(
+            word.utf8Start.withMemoryRebound(to: CChar.self, capacity: word.utf8CodeUnitCount) {
+                csqlite_bind_text_static(handle, next(), $0, Int32(word.utf8CodeUnitCount))
             })
     }
 
@@ -72,6 +106,9 @@ final class Statement {
 
     /// Moves to the next row. Returns false, and resets, at the end.
     func step() throws(JournalError) -> Bool {
+        assert(
+            isNew && position == 0 || position == sqlite3_bind_parameter_count(handle),
+            "a statement runs with values of its last use")
         guard bindFailure == SQLITE_OK else {
             let code = bindFailure
             reset()
@@ -97,10 +134,13 @@ final class Statement {
     }
 
     /// Makes the statement ready to be bound again. Needed only where rows were left unread.
+    ///
+    /// What was bound stays where it is, unread: every use binds all values anew before it runs.
     func reset() {
         sqlite3_reset(handle)
-        sqlite3_clear_bindings(handle)
         position = 0
+        textsUsed = 0
+        isNew = false
         bindFailure = SQLITE_OK
     }
 

@@ -151,7 +151,7 @@ extension SimulatedJournal {
 
     private func begin() {
         isBusy = true
-        let group = queue.take(limits)
+        let group = queue.take(limits, at: timeline.now)
         awaiting += arriving
         arriving = []
         waiting = group.writes

@@ -18,6 +18,26 @@ import Testing
         }
     }
 
+    /// Short ones are bound where they lie, long ones are copied by SQLite; none may show what the write before it had.
+    @Test func textsOfEveryLengthComeBackAsTheyWere() throws {
+        let store = try SQLiteStore(directory: directory.path)
+        let lengths = [5_000, 3, 1_900, 0, 200, 2_047, 2_048, 2_049, 15, 16]
+        let writes = lengths.map { length in
+            submission(
+                user: length == 0 ? nil : "u\(length)", length == 0 ? [] : [("r\(length)", nil)],
+                key: length == 200 ? nil : "k\(length)", target: "/" + String(repeating: "é", count: length / 2))
+        }
+        let half = writes.count / 2
+        _ = try store.accept(Array(writes[..<half]), now: 1)
+        _ = try store.accept(Array(writes[half...]), now: 2)
+        for (index, written) in writes.enumerated() {
+            let kept = try #require(try store.load(Sequence64(index + 1))).submission
+            #expect(kept.target == written.target && kept.user == written.user && kept.method == written.method)
+            #expect(kept.idempotencyKey == written.idempotencyKey && kept.records == written.records)
+            #expect(kept.fingerprint == written.fingerprint && kept.outgoingKey == written.outgoingKey)
+        }
+    }
+
     @Test func whatWasWrittenSinceIsFoundThroughIndexes() throws {
         let store = try SQLiteStore(directory: directory.path)
         let plan = try Statement(store.connection, "EXPLAIN QUERY PLAN " + SQLiteQueries.behind("new_state"))

@@ -5,6 +5,10 @@
 static inline int csqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int bytes) {
     return sqlite3_bind_text(statement, index, text, bytes, SQLITE_TRANSIENT);
 }
+// The caller keeps the bytes alive until the statement is reset (SQLITE_STATIC), and binds all values anew before the next run.
+static inline int csqlite_bind_text_static(sqlite3_stmt *statement, int index, const char *text, int bytes) {
+    return sqlite3_bind_text(statement, index, text, bytes, SQLITE_STATIC);
+}
 static inline int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *blob, int bytes) {
     return sqlite3_bind_blob(statement, index, blob, bytes, SQLITE_TRANSIENT);
 }
@@ -20,3 +24,10 @@ static inline int csqlite_configure(void) { return sqlite3_config(SQLITE_CONFIG_
 static inline int csqlite_lookaside(sqlite3 *connection, int bytes, int slots) {
     return sqlite3_db_config(connection, SQLITE_DBCONFIG_LOOKASIDE, (void *)0, bytes, slots);
 }
+
+// The name of a file system that hands a write-ahead log's frames on in few pieces (CSQLite.c), registered by the first
+// call; not from two threads at once. NULL: there is none. For the one connection that writes a file, with
+// `synchronous = FULL`.
+const char *csqlite_gathering_vfs(void);
+// After a rollback: what was not handed on yet is not wanted any more.
+void csqlite_forget_gathered(sqlite3 *connection);

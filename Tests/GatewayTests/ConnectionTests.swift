@@ -212,4 +212,22 @@ struct ConnectionTests {
             connection.close()
         }
     }
+
+    @Test func aDeadlineThatWasSetByAClockThatStoodStillIsNotOverYet() async throws {
+        try await withLoop { loop in
+            let (connection, peer) = connect(loop)
+            // As if the process had been stopped: the loop reads its clock once per turn.
+            usleep(1_500_000)
+            async let sent: Void = offThread {
+                usleep(200_000)
+                peer.send([1])
+            }
+            #expect(await failure { () throws(IOFailure) in try await connection.fill(timeout: 1_000) } == nil)
+            await sent
+            // Afterwards time passes as ever.
+            connection.input.consume(connection.input.count)
+            #expect(await failure { () throws(IOFailure) in try await connection.fill(timeout: 100) } == .timeout)
+            connection.close()
+        }
+    }
 }

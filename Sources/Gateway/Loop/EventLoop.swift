@@ -35,6 +35,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var yielded: [UnsafeContinuation<Void, Never>] = []
     /// Milliseconds of the monotonic clock, refreshed once per turn of the loop.
     private(set) var now: UInt64
+    /// Since when this turn has taken, or waited, so much longer than it should that the process must have been stopped; nil for an
+    /// ordinary turn. In milliseconds of the monotonic clock.
+    private var standstill: UInt64?
     /// Blocks of connection buffers between uses.
     let blocks = BlockPool()
     /// State of this loop's random numbers (request ids, jitter); never for secrets.
@@ -197,12 +200,25 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     ) -> Int32 {
         while let job = jobs.popFirst() { job.runSynchronously(on: executor) }
         if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
-        let count = clinux_epoll_wait(epoll, events, EventLoop.eventsPerTurn, mayWait ? timeout() : 0)
+        let wait = mayWait ? timeout() : 0
+        let begin = mayWait ? clinux_monotonic_nanoseconds() / 1_000_000 : now
+        let count = clinux_epoll_wait(epoll, events, EventLoop.eventsPerTurn, wait)
         if !yielded.isEmpty { resumeYielded() }
-        now = clinux_monotonic_nanoseconds() / 1_000_000
+        let end = clinux_monotonic_nanoseconds() / 1_000_000
+        if mayWait { standstill = stoodStill(began: begin, ended: end, wait: UInt64(wait)) ? now : nil }
+        now = end
         for i in 0..<max(0, count) { dispatch(clinux_event_tag(events, i), clinux_event_mask(events, i)) }
         runTimers()
         return count
+    }
+
+    /// Work of a turn, or what it waits beyond its own time-out, that takes longer than this many milliseconds is a standstill.
+    private static let standstillMilliseconds: UInt64 = 500
+
+    /// Whether the process stood still since the clock was read last: a debugger, SIGSTOP, a virtual machine that was moved.
+    private func stoodStill(began: UInt64, ended: UInt64, wait: UInt64) -> Bool {
+        began &- now > EventLoop.standstillMilliseconds
+            || ended &- began > wait &+ EventLoop.standstillMilliseconds
     }
 
     private func resumeYielded() {
@@ -236,6 +252,11 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
             guard channel.wheelTick == tick else { return }
             channel.wheelTick = 0
             if channel.deadline == 0 { return }
+            if let standstill, channel.deadline > standstill, channel.deadline <= now {
+                // Nobody could have been in time. What has arrived meanwhile was only just seen, and what was sent in this turn, with a
+                // deadline by a clock that stood, has not even reached its peer.
+                channel.deadline &+= now &- standstill
+            }
             if channel.deadline <= now {
                 channel.deadline = 0
                 channel.timedOut()

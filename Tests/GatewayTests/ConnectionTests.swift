@@ -230,4 +230,20 @@ struct ConnectionTests {
             connection.close()
         }
     }
+
+    @Test func aConnectionThatIsClosedInTheMomentOfItsTimeoutIsGivenUp() async throws {
+        try await withLoop { loop in
+            let (connection, peer) = connect(loop)
+            loop.schedule(after: 20) {
+                connection.timedOut()
+                connection.close()
+            }
+            let given = await failure { () throws(IOFailure) in
+                #expect(try !connection.receive())
+                _ = try await connection.waitReadableBriefly(timeout: 60_000)
+            }
+            #expect(given == .aborted)
+            peer.close()
+        }
+    }
 }

@@ -146,6 +146,8 @@ final class Connection: Channel {
         deadline = 0
         guard let failure = takeInterruption() else { return true }
         guard failure == .timeout, timeout > Connection.briefMilliseconds else { throw failure }
+        // Whoever closed it in that very moment found nobody waiting any more.
+        guard isOpen else { throw .aborted }
         return canRead
     }
 

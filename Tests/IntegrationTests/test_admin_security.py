@@ -63,7 +63,9 @@ def test_whoever_holds_every_connection_does_not_keep_the_operator_out(planned):
         eventually(lambda: len(held) >= 1_100, "the places are taken", 60)
         for _ in range(5):
             assert planned.change("POST", "rollout/rollback", {"reason": "now"})["after"]["percent"] == 0
-        assert planned.metrics()("cutover_limit_hits_total", limit="admin_connections") > 0
+        # A busy listener still has some of them before it.
+        eventually(lambda: planned.metrics()("cutover_limit_hits_total", limit="admin_connections") > 0,
+                   "the limit is counted", 20)
     finally:
         ended.set()
         for thread in threads:

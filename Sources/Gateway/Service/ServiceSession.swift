@@ -4,7 +4,8 @@ import HTTPWire
 /// One connection of a `LocalService`. Confined to its loop.
 final class ServiceSession {
     let connection: Connection
-    /// Since when no whole request has come, in loop milliseconds; nil while one is being answered.
+    /// Since when no whole request has come, in nanoseconds of the monotonic clock; nil while one is being answered. Finer than the loop's
+    /// milliseconds, in which several connections of a moment would have waited equally long.
     private(set) var waitingSince: UInt64?
     private let loop: EventLoop
     private let peer: String
@@ -25,7 +26,7 @@ final class ServiceSession {
         self.idleMilliseconds = idleMilliseconds
         self.connection = connection
         self.loop = loop
-        waitingSince = loop.now
+        waitingSince = clinux_monotonic_nanoseconds()
         self.peer = peer
         self.bodyMaxBytes = bodyMaxBytes
         self.commonFields = commonFields
@@ -44,7 +45,7 @@ final class ServiceSession {
                 }
                 try await send(response, toHead: isHead, keepAlive: keepAlive)
                 if !keepAlive { break }
-                waitingSince = loop.now
+                waitingSince = clinux_monotonic_nanoseconds()
             }
             if connection.isOpen { connection.finishWriting() }
         } catch {}

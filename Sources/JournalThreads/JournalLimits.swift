@@ -21,6 +21,11 @@ package struct JournalLimits: Sendable {
     /// Writes in a group from which on updates wait so. A smaller one takes them along: where writes are few, they would need a
     /// transaction of their own.
     package var gatherBesideWrites = 8
+    /// How long after the end of a commit the next one is put off at most, for more writes to share it, in microseconds. Only after
+    /// a group of `paceAfterWrites` or more, and only until half as many again have arrived. 0: never.
+    package var paceMicroseconds: UInt64 = 500
+    /// Writes in the last group from which on the next commit is put off. Where writes are few, none waits for another.
+    package var paceAfterWrites = 8
     /// Wait between two attempts to keep updates after a failure, in milliseconds.
     package var retryMilliseconds: UInt64 = 100
     /// Reads that may wait for the reading thread.

@@ -14,9 +14,12 @@ package final class JournalWriter: @unchecked Sendable {
     private var retryAt: UInt64 = 0
     private var pruneAt: UInt64 = 0
     private var roomAt: UInt64 = 0
+    private var pace = CommitPace()
 
     private let monitor = Monitor()
     private var queue = WriteQueue()
+    /// The journal thread waits for so many writes, and need not be woken by one more before.
+    private var awaitedWrites = 0
     private var isClosing = false
     private var closeDeadline: UInt64 = .max
     private var thread: Thread?
@@ -68,7 +71,7 @@ package final class JournalWriter: @unchecked Sendable {
                 sums.rejected += 1
                 return "too many writes wait for the disk"
             }
-            monitor.wakeAll()
+            if queue.writes.count >= awaitedWrites { monitor.wakeAll() }
             return nil
         }
         if let refusal { completion(.unavailable(refusal)) }
@@ -195,7 +198,12 @@ extension JournalWriter {
                 let now = monotonicNanoseconds()
                 if isClosing, queue.isEmpty, core.retained.isEmpty || now >= closeDeadline { return nil }
                 if queue.isUrgent || queue.updates.count >= limits.groupUpdates {
-                    return queue.take(limits, at: now, isLast: isClosing)
+                    let deadline = isClosing ? now : pace.deadline(for: queue, limits)
+                    if now >= deadline { return queue.take(limits, at: now, isLast: isClosing) }
+                    awaitedWrites = pace.awaitedWrites(limits)
+                    monitor.wait(until: deadline)
+                    awaitedWrites = 0
+                    continue
                 }
                 var deadline = retention == nil ? UInt64.max : pruneAt
                 if !core.retained.isEmpty {
@@ -214,6 +222,7 @@ extension JournalWriter {
         let begin = monotonicNanoseconds()
         let outcome = core.commit(group, to: store, now: now())
         let end = monotonicNanoseconds()
+        pace.committed(writes: group.writes.count, at: end)
         switch outcome.result {
         case .success(let committed):
             account(group, updates: outcome.updates, nanoseconds: end - begin, failure: nil)

@@ -35,7 +35,7 @@ package struct WriteQueue {
     package private(set) var works: [Work] = []
     package private(set) var bytes = 0
     /// Somebody waits for one of the updates.
-    private var isAwaited = false
+    package private(set) var isAwaited = false
     /// One of the writes is judged by what is stored of earlier ones: their answers and revisions have to be there.
     private var needsAnswers = false
     /// When the oldest of `updates` arrived, on the monotonic clock.

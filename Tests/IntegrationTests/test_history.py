@@ -290,6 +290,8 @@ def test_without_its_shared_store_a_gateway_shows_its_own_rows(make_cluster, leg
     status, problem, _ = gateway.admin("GET", "/api/v1/metrics/history?resolution=60")
     assert status == 503 and problem["title"]
     postgres.start()
+    # Until the gateway has found it again, the history is still answered with 503.
+    eventually(lambda: gateway.admin("GET", "/api/v1/metrics/history?resolution=60")[0] == 200, "it is read again", 60)
     assert gateway.get("/", user="u").status == 200
     eventually(lambda: summed(history(gateway, "resolution=60"), "reads", "legacy") in (4, 5), "it goes on", 60)
 

@@ -31,6 +31,24 @@ import Testing
         #expect(figures.submissions == 500 && figures.groups <= 2 && figures.largestGroup >= 250)
     }
 
+    /// The pace is a minute here, and the journal is not closed before: only what the name says can end the wait.
+    @Test func aCommitThatIsPutOffBeginsAsSoonAsEnoughWritesHaveArrived() throws {
+        var limits = JournalLimits()
+        limits.paceMicroseconds = 60_000_000
+        let reports = Collector<GroupReport>()
+        let writer = try writer(limits: limits) { reports.add($0) }
+        let said = Collector<String>()
+        for index in 0..<8 { writer.submit(submission([("n\(index)", nil)])) { said.add($0.summary) } }
+        writer.start { _ in }
+        _ = said.wait(for: 8)
+        for index in 8..<20 { writer.submit(submission([("n\(index)", nil)])) { said.add($0.summary) } }
+        _ = said.wait(for: 20)
+        #expect(reports.all.map(\.submissions) == [8, 12])
+        writer.submit(submission([("last", nil)])) { said.add($0.summary) }
+        writer.close()
+        #expect(said.all.last == "accepted 21", "a journal that is closed does not wait")
+    }
+
     @Test func aLimitedGroupLeavesTheRestForTheNext() throws {
         var limits = JournalLimits()
         limits.groupWrites = 10

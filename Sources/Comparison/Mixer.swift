@@ -69,13 +69,7 @@ struct Mixer {
     /// tell it from bytes that are zeros, the count is to be taken in when the hash ends.
     @inline(__always)
     mutating func absorb(_ bytes: UnsafeRawPointer, count: Int) {
-        var cursor = bytes
-        var left = count
-        while left >= 16 {
-            absorb(Self.load8(cursor), Self.load8(cursor + 8))
-            cursor += 16
-            left -= 16
-        }
+        let (cursor, left) = absorbWholeBlocks(bytes, count: count)
         if left >= 8 {
             absorb(Self.load8(cursor), Self.loadTail(cursor + 8, count: left - 8))
         } else {
@@ -87,6 +81,16 @@ struct Mixer {
     /// and cut, without asking how long it is.
     @inline(__always)
     mutating func absorbReadable(_ bytes: UnsafeRawPointer, count: Int) {
+        let (cursor, left) = absorbWholeBlocks(bytes, count: count)
+        let (x, y) = Self.block(cursor, count: left)
+        absorb(x, y)
+    }
+
+    /// - Returns: where the last block begins, and how many bytes it has.
+    @inline(__always)
+    private mutating func absorbWholeBlocks(
+        _ bytes: UnsafeRawPointer, count: Int
+    ) -> (last: UnsafeRawPointer, count: Int) {
         var cursor = bytes
         var left = count
         while left >= 16 {
@@ -94,8 +98,7 @@ struct Mixer {
             cursor += 16
             left &-= 16
         }
-        let (x, y) = Self.block(cursor, count: left)
-        absorb(x, y)
+        return (cursor, left)
     }
 
     /// The last block of bytes, of 0 to 15, where 16 may be read.

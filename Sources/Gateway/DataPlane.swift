@@ -45,6 +45,7 @@ package final class DataPlane: Sendable {
     /// Binds the addresses on every loop and starts the threads. Blocks for name resolution.
     /// - Throws: an address that cannot be bound, with the reason.
     package func start(listeners: [String]) throws(ListenError) -> [UInt16] {
+        clinux_return_large_blocks()
         let (legacy, new) = backends.withLock { ($0.legacy, $0.new) }
         legacy.endpoint.refresh()
         new.endpoint.refresh()

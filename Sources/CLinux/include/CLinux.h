@@ -154,6 +154,9 @@ static inline int clinux_terminal_columns(int fd) {
     struct winsize size;
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
+// A block of a megabyte or more goes back to the kernel as soon as it is free: otherwise the allocator would raise that limit to
+// the largest block it has seen, and keep what a few large bodies needed once.
+static inline void clinux_return_large_blocks(void) { mallopt(M_MMAP_THRESHOLD, 1 << 20); }
 // Gives free pages of the heap back to the kernel, those between pages in use included.
 static inline void clinux_trim_heap(void) { malloc_trim(0); }
 static inline int clinux_errno(void) { return errno; }

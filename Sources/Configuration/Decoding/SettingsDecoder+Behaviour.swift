@@ -6,7 +6,7 @@ extension SettingsDecoder {
         section.setPlain(&settings.shadow.shareHundredths, "percent", Value.percent)
         let pointers = "JSON pointers, such as /serverTime or /items/*/seen"
         section.values("ignore", of: pointers, Value.pointerPattern).map { settings.shadow.comparison.ignore = $0 }
-        section.values("unordered", of: pointers, Value.pointerPattern).map {
+        section.values("unordered", of: pointers, Value.pointerPatternOrRoot).map {
             settings.shadow.comparison.unordered = $0
         }
         section.values("headers", of: "header names", Value.token).map {

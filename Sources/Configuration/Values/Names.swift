@@ -29,6 +29,12 @@ extension Value {
         return text
     }
 
+    /// The same, or the empty pointer: the whole document (RFC 6901 §5).
+    static func pointerPatternOrRoot(_ text: String) throws(ValueProblem) -> PointerPattern {
+        if text.isEmpty, let root = PointerPattern(text) { return root }
+        return try pointerPattern(text)
+    }
+
     /// A JSON pointer whose tokens may be `*`.
     static func pointerPattern(_ text: String) throws(ValueProblem) -> PointerPattern {
         guard text.hasPrefix("/"), let pattern = PointerPattern(text) else { throw notAPointer(text) }

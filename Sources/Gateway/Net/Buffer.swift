@@ -123,10 +123,10 @@ final class Buffer {
         }
     }
 
-    /// Gives a large block back that is not needed any more.
+    /// Gives memory back that is more than a common block and not needed any more.
     @inline(__always)
     func releaseIfLarge() {
-        if isLarge { releaseIfEmpty() }
+        if capacity > BlockPool.blockSize { releaseIfEmpty() }
     }
 
     @inline(__always)

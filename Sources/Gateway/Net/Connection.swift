@@ -167,6 +167,9 @@ final class Connection: Channel {
     /// Something has arrived (or the peer has hung up) that was not read yet.
     var hasArrivals: Bool { canRead }
 
+    /// The next read asks the kernel, whatever it has told so far.
+    func listenOnceMore() { canRead = true }
+
     /// The kernel has nothing more: the next read waits for an edge. For listening descriptors, which are not read.
     func readExhausted() { canRead = false }
 
@@ -207,14 +210,20 @@ final class Connection: Channel {
     func flushUnlessAnswered(timeout: Int64) async throws(IOFailure) {
         let whole = output.count
         earlyAnswerInterrupts = self
-        do throws(IOFailure) { try await flush(timeout: timeout) } catch {
-            earlyAnswerInterrupts = nil
-            guard output.count < whole, hasArrivals, error != .timeout, isOpen else { throw error }
-            output.clear()
-            isSpent = true
-            return
+        defer { earlyAnswerInterrupts = nil }
+        while true {
+            do throws(IOFailure) { return try await flush(timeout: timeout) } catch {
+                guard output.count < whole, isOpen else { throw error }
+                switch earlyAnswer(after: error) {
+                case .none: throw error
+                case .interim: continue
+                case .final:
+                    output.clear()
+                    isSpent = true
+                    return
+                }
+            }
         }
-        earlyAnswerInterrupts = nil
     }
 
     /// Writes and consumes the first `count` bytes of a buffer.
@@ -265,6 +274,8 @@ final class Connection: Channel {
     /// Waits until a write is worth trying.
     func waitWritable(_ timeout: Int64) async throws(IOFailure) {
         if canWrite { return }
+        // A backend may have spoken between two waits, when there was nobody to be interrupted.
+        if earlyAnswerInterrupts != nil, hasArrivals { throw .aborted }
         let readersDeadline = reader == nil ? 0 : deadline
         loop.setDeadline(self, timeout)
         await withUnsafeContinuation { writer = $0 }

@@ -60,6 +60,7 @@ extension ClientSession {
             try await awaitAnswer(upstream, pool)
         } catch {
             client.partner = nil
+            if upstream.reused, error == .broken, upstream.input.isEmpty { pool.closedUnannounced() }
             pool.discard(upstream)
             throw error
         }
@@ -82,33 +83,60 @@ extension ClientSession {
                 brokenBody = true
                 throw .malformed
             }
-            do throws(IOFailure) {
-                if rechunks {
-                    input.consume(used)
-                    if scanner.isDone { out.append("0\r\n\r\n") }
-                    try await upstream.flush(timeout: pool.timeout)
-                } else {
-                    try await upstream.flush(with: input, used, timeout: pool.timeout)
-                }
-            } catch {
-                guard upstream.hasArrivals else { throw UpstreamFailure(error) }
-                upstream.isSpent = true
-                return
+            if rechunks {
+                input.consume(used)
+                if scanner.isDone { out.append("0\r\n\r\n") }
             }
+            guard try await sendOn(upstream, input, rechunks ? 0 : used, pool.timeout) else { return }
             if scanner.isDone {
                 request.bodyComplete = true
                 input.releaseIfLarge()
                 return
             }
             if !rechunks { input.adapt(last: used, more: client.hasArrivals) }
+            guard try await receiveMore(upstream, timeout) else { return }
+        }
+    }
+
+    /// Sends what waits in the output and the first `count` bytes of the client's input.
+    /// - Returns: false when the backend has answered before it took the whole body: that is passed on, and nothing more is sent
+    ///   (RFC 9112 §9.3).
+    private func sendOn(
+        _ upstream: Connection, _ input: Buffer, _ count: Int, _ timeout: Int64
+    ) async throws(UpstreamFailure) -> Bool {
+        var left = count
+        while true {
+            let before = input.count
+            do throws(IOFailure) {
+                try await upstream.flush(with: input, left, timeout: timeout)
+                return true
+            } catch {
+                left -= before - input.count
+                switch upstream.earlyAnswer(after: error) {
+                case .none: throw UpstreamFailure(error)
+                case .interim: continue
+                case .final:
+                    upstream.isSpent = true
+                    return false
+                }
+            }
+        }
+    }
+
+    /// Waits for more of the client's body.
+    /// - Returns: as of ``sendOn``.
+    private func receiveMore(_ upstream: Connection, _ timeout: Int64) async throws(UpstreamFailure) -> Bool {
+        while true {
+            // It may have spoken between two waits, when there was nobody to be interrupted.
+            if upstream.hasArrivals, case .final = upstream.earlyAnswer(after: .aborted) {
+                upstream.isSpent = true
+                return false
+            }
             do throws(IOFailure) {
                 try await client.fill(timeout: timeout)
+                return true
             } catch {
-                // The backend has answered before it took the whole body: pass that on and close (RFC 9112 §9.3).
-                if error == .aborted, upstream.hasArrivals {
-                    upstream.isSpent = true
-                    return
-                }
+                if error == .aborted, upstream.hasArrivals { continue }
                 request.bodyTimedOut = error == .timeout
                 throw .clientGone
             }

@@ -249,6 +249,7 @@ final class ClientSession: @unchecked Sendable {
         bookOutcome(failed: request.answered >= 500, nanoseconds)
         body.clear()
         body.releaseIfEmpty()
+        client.output.releaseIfLarge()
     }
 
     /// Books a request whose client has not got its whole answer, as nginx's 499: it left, or the backend broke off.

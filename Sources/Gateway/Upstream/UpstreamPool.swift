@@ -28,6 +28,8 @@ final class UpstreamPool {
     private var rotation = 0
     private var isRetired = false
     private var waiters = WaiterQueue()
+    /// Loop time from which on a connection that was used a moment ago is taken for open.
+    private var trustedFrom: UInt64 = 0
 
     /// Shorter than the idle time-out of common servers, so that most stale connections are ours to close.
     private static let idleMilliseconds: Int64 = 50_000
@@ -76,9 +78,15 @@ final class UpstreamPool {
 
     /// The newest idle connection is the one that is taken first.
     private var hasSurelyOpen: Bool {
-        guard let newest = idle.last else { return false }
+        guard let newest = idle.last, loop.now >= trustedFrom else { return false }
         return loop.now &- newest.idleSince < UpstreamPool.surelyOpenMilliseconds
     }
+
+    /// The backend has closed a connection that was surely open, without having said that it would (after so many requests, or
+    /// after each): for a while what cannot be sent twice gets new ones.
+    func closedUnannounced() { trustedFrom = loop.now &+ UpstreamPool.distrustMilliseconds }
+
+    private static let distrustMilliseconds: UInt64 = 60_000
 
     private func takeIdle() -> Connection? {
         while let connection = idle.popLast() {
@@ -90,9 +98,15 @@ final class UpstreamPool {
                 metrics.upstreamEntered(side.backend, .active)
                 return connection
             }
+            noteClosing(connection)
             discard(connection, from: .idle)
         }
         return nil
+    }
+
+    /// An idle connection ended: by its backend, or after having been idle for so long that it says nothing.
+    private func noteClosing(_ connection: Connection) {
+        if loop.now &- connection.idleSince < UpstreamPool.surelyOpenMilliseconds { closedUnannounced() }
     }
 
     private func makeConnection(fresh: Bool) async throws(UpstreamFailure) -> Connection {
@@ -146,6 +160,7 @@ final class UpstreamPool {
         connection.onIdleEvent = { [unowned self, unowned connection] in
             self.idle.removeAll { $0 === connection }
             connection.isIdle = false
+            self.noteClosing(connection)
             self.discard(connection, from: .idle)
         }
     }
@@ -160,6 +175,7 @@ final class UpstreamPool {
             return discard(connection)
         }
         connection.input.releaseIfLarge()
+        connection.output.releaseIfLarge()
         connection.isIdle = true
         connection.idleSince = loop.now
         idle.append(connection)

@@ -84,6 +84,7 @@ extension UpstreamPool {
             let reused = upstream.reused
             if failure == .malformed { metrics.malformedResponse(side.backend) }
             discard(upstream)
+            if reused, failure == .broken, !sawAnswer { closedUnannounced() }
             if wroteNothing, failure == .broken, !reused { throw .connect }
             guard reused, !fresh, failure == .broken, !sawAnswer, wroteNothing || message.isIdempotent else {
                 throw failure

@@ -42,7 +42,7 @@ final class TokenSigner: @unchecked Sendable {
     enum Kind { case secret([UInt8]), rsa(bits: Int32), ec(curve: String) }
 
     private let secret: [UInt8]
-    private let key: OpaquePointer?
+    let key: OpaquePointer?
 
     init(_ kind: Kind) {
         switch kind {

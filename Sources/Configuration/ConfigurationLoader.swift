@@ -33,9 +33,10 @@ package enum ConfigurationLoader {
 
     /// The same for text that is already in memory; `file` names it in messages and anchors its relative paths.
     package static func load(
-        text: String, file: String, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk
+        text: String, file: String, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk,
+        problem: @escaping (UserSource) -> String? = { _ in nil }
     ) -> ConfigurationOutcome {
-        Loading(file: file, flags: flags, files: files).run(text: Array(text.utf8))
+        Loading(file: file, flags: flags, files: files, problem: problem).run(text: Array(text.utf8))
     }
 }
 

@@ -18,7 +18,8 @@ let badUsers: [BadInput] = [
     ),
     BadInput(
         "user: {from: [{}]}",
-        "cutover.yaml:1: user.from[0]: no source; accepted: one of header, cookie, query, path, basic, jwt, signed_cookie"),
+        "cutover.yaml:1: user.from[0]: no source; accepted: one of header, cookie, query, path, basic, jwt, signed_cookie"
+    ),
     BadInput(
         "user: {from: [{header: \"X User\"}]}",
         "cutover.yaml:1: user.from[0].header: not a valid name \"X User\"; accepted: letters, digits and !#$%&'*+-.^_`|~, such as X-User-Id"

@@ -57,7 +57,7 @@ struct SignedCookieTests {
         let good = signed("ada.1900000000")
         for (value, why) in [
             ("", "absent"), ("ada", "malformed"), ("ada.1900000000", "malformed"), (".", "malformed"),
-            ("ada.1900000000.", "signature"), (String(good.dropLast()), "malformed"), (good + "A", "malformed"),
+            ("ada.1900000000.", "signature"), (String(good.dropLast()), "malformed"), (good + "A", "signature"),
             (good + "=", "malformed"), (String(good.dropLast(8)) + "AAAAAAAA", "signature"),
             (good.replacing("ada", with: "eve"), "signature"), (good.replacing("19", with: "29"), "signature"),
             ("x" + good, "signature"), (good.replacing("ada.", with: "ada.0"), "signature"),

@@ -27,9 +27,13 @@ struct UnverifiableTests {
         buffer.append(text: "GET /?u=query HTTP/1.1\r\nHost: h\r\n" + headers.map { $0 + "\r\n" }.joined() + "\r\n")
         try #require(head.parseRequest(buffer.readable, buffer.count) == .complete)
         if !isTrusted { head.withdraw(sources.plainHeaders, in: buffer.readable) }
-        let found = sources.identify(
-            head, buffer.readable, IdentityScratch(), isTrusted: isTrusted, wallSeconds: { 1_000_000 })
-        return (found.user?.text, found.rejection)
+        // It holds what the id's bytes are read from.
+        let scratch = IdentityScratch()
+        return withExtendedLifetime(scratch) {
+            let found = sources.identify(
+                head, buffer.readable, scratch, isTrusted: isTrusted, wallSeconds: { 1_000_000 })
+            return (found.user?.text, found.rejection)
+        }
     }
 
     private func token(_ payload: String, by signer: TokenSigner = .hs256) -> String {

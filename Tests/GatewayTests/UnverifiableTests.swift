@@ -31,7 +31,7 @@ struct UnverifiableTests {
         let scratch = IdentityScratch()
         return withExtendedLifetime(scratch) {
             let found = sources.identify(
-                head, buffer.readable, scratch, isTrusted: isTrusted, wallSeconds: { 1_000_000 })
+                head, buffer.readable, scratch, isTrusted: isTrusted, nowSeconds: 1_000_000)
             return (found.user?.text, found.rejection)
         }
     }

@@ -268,7 +268,9 @@ def test_what_a_peer_says_counts_only_from_a_trusted_one(make_gateway, legacy, n
         legacy.forget()
         new.forget()
         config = {"shadow": {"percent": 100}}
-        gateway = make_gateway(legacy, new, config=config if proxies is None else {**config, "trusted_proxies": proxies})
+        if proxies is not None:
+            config["trusted_proxies"] = proxies
+        gateway = make_gateway(legacy, new, config=config)
         gateway.pin("ada", "new")
         side = new if is_trusted else legacy
         answer = gateway.get("/", headers=CLAIMED)

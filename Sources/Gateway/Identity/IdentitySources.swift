@@ -64,6 +64,8 @@ package struct IdentitySources: Sendable {
     private let anonymousHeader: [UInt8]?
     /// Name of the header that comes first; empty where another source does. The common case, without touching the list.
     private let leadingHeader: [UInt8]
+    /// A source wants a proof, and for that the time.
+    let verifies: Bool
     /// Names, in lower case, of the headers that are believed as they are: from a peer that is not trusted they do not count.
     let plainHeaders: [[UInt8]]
 
@@ -87,6 +89,7 @@ package struct IdentitySources: Sendable {
             }
         }
         self.sources = sources
+        verifies = sources.contains { $0.verifies }
         plainHeaders = sources.compactMap { if case .header(let name) = $0 { name } else { nil } }
         if case .header(let name)? = sources.first { leadingHeader = name } else { leadingHeader = [] }
         anonymousHeader =
@@ -108,41 +111,36 @@ package struct IdentitySources: Sendable {
         }
     }
 
-    /// Who asks, as `identify` says it.
-    func user(_ head: MessageHead, _ p: UnsafePointer<UInt8>, _ scratch: IdentityScratch, wallSeconds: () -> Int64)
-        -> UserID?
-    {
-        identify(head, p, scratch, isTrusted: true, wallSeconds: wallSeconds).user
-    }
-
     /// The first source that yields an id which is not blank; else the header that anonymous requests are split by.
     ///
     /// Where a token or a signed cookie is there and does not verify, no source that verifies nothing may name the user in its
     /// place: what an attacker can break must not be worth less than what they can write. Another source that verifies may:
     /// two issuers can share a header.
     ///
-    /// - Parameter isTrusted: headers that anybody can write are believed from this peer.
+    /// - Parameters:
+    ///   - isTrusted: headers that anybody can write are believed from this peer.
+    ///   - nowSeconds: the wall clock, in seconds since 1970; of no account where nothing `verifies`.
     @inline(__always)
     func identify(
         _ head: MessageHead, _ p: UnsafePointer<UInt8>, _ scratch: IdentityScratch, isTrusted: Bool,
-        wallSeconds: () -> Int64
+        nowSeconds: Int64
     ) -> Identified {
         if !leadingHeader.isEmpty, isTrusted, let field = head.firstField(named: leadingHeader, in: p) {
             let id = value(field, p)
             if !Bucketing.isAnonymous(id.base, id.count) { return Identified(user: id, rejection: nil) }
         }
-        return search(head, p, scratch, isTrusted: isTrusted, wallSeconds: wallSeconds)
+        return search(head, p, scratch, isTrusted: isTrusted, nowSeconds: nowSeconds)
     }
 
     private func search(
         _ head: MessageHead, _ p: UnsafePointer<UInt8>, _ scratch: IdentityScratch, isTrusted: Bool,
-        wallSeconds: () -> Int64
+        nowSeconds: Int64
     ) -> Identified {
         var rejection: IdentityRejection?
         for source in sources {
             if rejection != nil, !source.verifies { continue }
             if !isTrusted, case .header = source { continue }
-            switch find(source, head, p, scratch, wallSeconds) {
+            switch find(source, head, p, scratch, nowSeconds) {
             case .nobody: break
             case .user(let id):
                 if !Bucketing.isAnonymous(id.base, id.count) { return Identified(user: id, rejection: nil) }
@@ -169,7 +167,7 @@ package struct IdentitySources: Sendable {
 
     private func find(
         _ source: Source, _ head: MessageHead, _ p: UnsafePointer<UInt8>, _ scratch: IdentityScratch,
-        _ wallSeconds: () -> Int64
+        _ nowSeconds: Int64
     ) -> Finding {
         switch source {
         case .header(let name): Finding(head.firstField(named: name, in: p).map { value($0, p) })
@@ -177,11 +175,11 @@ package struct IdentitySources: Sendable {
         case .query(let name): Finding(query(name, head, p, scratch))
         case .path(let path): Finding(segment(path, head, p, scratch))
         case .basic: Finding(basic(head, p, scratch))
-        case .jwt(let header, let verifier): token(header, verifier, head, p, scratch, wallSeconds)
+        case .jwt(let header, let verifier): token(header, verifier, head, p, scratch, nowSeconds)
         case .signedCookie(let verifier):
             if let cookie = cookie(verifier.name, head, p) {
                 switch verifier.judge(
-                    UnsafeBufferPointer(start: cookie.base, count: cookie.count), nowSeconds: wallSeconds(),
+                    UnsafeBufferPointer(start: cookie.base, count: cookie.count), nowSeconds: nowSeconds,
                     into: scratch.base)
                 {
                 case .absent: .nobody
@@ -233,7 +231,7 @@ package struct IdentitySources: Sendable {
 
     private func token(
         _ header: [UInt8], _ verifier: JWTVerifier, _ head: MessageHead, _ p: UnsafePointer<UInt8>,
-        _ scratch: IdentityScratch, _ wallSeconds: () -> Int64
+        _ scratch: IdentityScratch, _ nowSeconds: Int64
     ) -> Finding {
         let line: UserID
         switch head.match(named: header, in: p) {
@@ -242,7 +240,7 @@ package struct IdentitySources: Sendable {
         // Which of them the backends would take is not known here.
         case .several: return .refused(.malformed)
         }
-        switch verifier.judge(line.base, line.count, nowSeconds: wallSeconds(), known: scratch.verified) {
+        switch verifier.judge(line.base, line.count, nowSeconds: nowSeconds, known: scratch.verified) {
         case .absent: return .nobody
         case .refused(let why): return .refused(why)
         case .verified(let token):

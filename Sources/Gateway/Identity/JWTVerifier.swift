@@ -60,20 +60,13 @@ struct JWTVerifier: Sendable {
         isBearerOnly = source.header.lowercased() == "authorization"
     }
 
-    /// The user id in the token that a header line carries: the configured claim, when it is a string or an integer.
+    /// Judges the token that a header line carries.
     ///
     /// - Parameters:
     ///   - line: the value of the configured header: `Bearer TOKEN`, or for other headers than Authorization the token.
     ///   - count: length of the value in bytes.
     ///   - nowSeconds: the wall clock, in seconds since 1970.
-    /// - Returns: the id's UTF-8 bytes; nil when there is no token, or one that is not to be believed.
-    func user(in line: UnsafePointer<UInt8>, _ count: Int, nowSeconds: Int64) -> [UInt8]? {
-        guard case .verified(let token) = judge(line, count, nowSeconds: nowSeconds) else { return nil }
-        return token.user
-    }
-
-    /// Judges the token that a header line carries. Parameters as of `user(in:_:nowSeconds:)`.
-    /// - Parameter known: where tokens are kept that have been verified before.
+    ///   - known: where tokens are kept that have been verified before.
     func judge(
         _ line: UnsafePointer<UInt8>, _ count: Int, nowSeconds: Int64, known: VerifiedTokens? = nil
     ) -> TokenVerdict {

@@ -7,8 +7,10 @@ extension ClientSession {
     /// Who sends the request at the front of the client's input. What was refused on the way is kept for `refusesIdentity`.
     @inline(__always)
     func identify() -> UserID? {
-        let found = snapshot.identity.identify(
-            client.head, client.input.readable, worker.identityScratch, isTrusted: isTrusted, wallSeconds: askedAt)
+        let sources = snapshot.identity
+        let found = sources.identify(
+            client.head, client.input.readable, worker.identityScratch, isTrusted: isTrusted,
+            nowSeconds: sources.verifies ? askedAt() : 0)
         request.rejection = found.rejection
         return found.user
     }

@@ -1,4 +1,3 @@
-import CLinux
 import Comparison
 import HTTPWire
 import Journal

@@ -10,6 +10,13 @@
     @usableFromInline package let range: Range<Int>
 }
 
+/// What a search for a member that may be there once found.
+package enum JSONMember: Sendable, Hashable {
+    case none
+    case one(JSONValue)
+    case several
+}
+
 /// Look-ups in a JSON document without building a tree of it.
 ///
 /// It keeps the buffer that it was made with: the buffer must stay in place and unchanged for as long as the document is
@@ -49,6 +56,22 @@ package struct JSONDocument {
             value = child
         }
         return value
+    }
+
+    /// The member of an object with this key, and whether it is the only one: where two readers must not see two things, a
+    /// second member with the same key is as bad as a lie.
+    ///
+    /// - Parameter object: the document's outermost value when nil.
+    package func onlyMember(_ name: [UInt8], of object: JSONValue? = nil) -> JSONMember {
+        let object = object ?? root
+        guard object.kind == .object else { return .none }
+        var cursor = cursor(at: object)
+        var found = JSONMember.none
+        try? cursor.scanMembers(depth: 0) { cursor, key, value in
+            guard cursor.equals(key, name) else { return }
+            if case .none = found { found = .one(value) } else { found = .several }
+        }
+        return found
     }
 
     /// The elements of an array; empty for other kinds.

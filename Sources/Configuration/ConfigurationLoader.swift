@@ -1,4 +1,5 @@
 internal import Rollout
+package import Routing
 
 /// What loading came to: settings that `serve` may run with, or everything that is wrong.
 package enum ConfigurationOutcome: Sendable {
@@ -12,12 +13,17 @@ package enum ConfigurationLoader {
     /// Loads a configuration file, the plan that it names, and the flags over both.
     ///
     /// Blocks on file I/O: call it off the event loops. A file of nil means flags and defaults only.
+    ///
+    /// - Parameter problem: what is wrong with the key file of a source of ids, nil when it can be used. A seam: what keys look
+    ///   like is known above this floor.
     package static func load(
-        file: String?, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk
+        file: String?, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk,
+        problem: @escaping (UserSource) -> String? = { _ in nil }
     ) -> ConfigurationOutcome {
         guard let file else { return Loading(file: nil, flags: flags, files: files).run(text: nil) }
         switch files.read(file, limit: NodeBuilder.maximumBytes + 1) {
-        case .success(let text): return Loading(file: file, flags: flags, files: files).run(text: text)
+        case .success(let text):
+            return Loading(file: file, flags: flags, files: files, problem: problem).run(text: text)
         case .failure(let failure):
             return .errors([
                 ConfigurationError(file: file, line: nil, keyPath: "", problem: "cannot be read (\(failure.reason))")
@@ -27,9 +33,10 @@ package enum ConfigurationLoader {
 
     /// The same for text that is already in memory; `file` names it in messages and anchors its relative paths.
     package static func load(
-        text: String, file: String, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk
+        text: String, file: String, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk,
+        problem: @escaping (UserSource) -> String? = { _ in nil }
     ) -> ConfigurationOutcome {
-        Loading(file: file, flags: flags, files: files).run(text: Array(text.utf8))
+        Loading(file: file, flags: flags, files: files, problem: problem).run(text: Array(text.utf8))
     }
 }
 
@@ -38,12 +45,17 @@ struct Loading {
     private let file: String?
     private let flags: ConfigurationFlags
     let files: ConfigurationFiles
+    private let problem: (UserSource) -> String?
     let diagnostics: Diagnostics
 
-    init(file: String?, flags: ConfigurationFlags, files: ConfigurationFiles) {
+    init(
+        file: String?, flags: ConfigurationFlags, files: ConfigurationFiles,
+        problem: @escaping (UserSource) -> String? = { _ in nil }
+    ) {
         self.file = file
         self.flags = flags
         self.files = files
+        self.problem = problem
         diagnostics = Diagnostics(file: file ?? Diagnostics.commandLine)
     }
 
@@ -72,6 +84,9 @@ struct Loading {
             settings: decoder.settings, listenerPaths: decoder.listenerPaths, diagnostics: diagnostics
         ).run()
         for required in decoder.requiredFiles { checkReadable(required.path, required.keyPath) }
+        for (source, keyPath) in decoder.sourcesWithKeys where !diagnostics.hasFailed(keyPath) {
+            if let problem = problem(source) { diagnostics.error(keyPath, problem) }
+        }
         var decoded = Decoded(settings: decoder.settings, listenerPaths: decoder.listenerPaths)
         if let path = decoder.settings.planPath, let read = readPlan(path) {
             decoded.settings.plan = read.plan

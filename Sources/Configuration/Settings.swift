@@ -14,6 +14,8 @@ package struct Settings: Sendable {
     /// Event loops; nil is `auto`, one a processor.
     package var workers: Int?
     package var user = UserSettings()
+    /// Peers whose word on who asks, and from where, is taken; nil: that of any peer.
+    package var trustedProxies: [AddressRange]?
     package var legacy = BackendSettings()
     package var new = BackendSettings()
     package var timeouts = TimeoutSettings()
@@ -65,6 +67,7 @@ package struct UserSettings: Sendable {
     /// The first source that yields an id wins.
     package var from: [UserSource] = [.header("X-User-Id")]
     package var anonymous = AnonymousPolicy.legacy
+    package var unverifiable = UnverifiablePolicy.anonymous
     package var algorithm = BucketingAlgorithm.murmur3
     package var salt = "cutover"
 
@@ -75,6 +78,14 @@ package enum AnonymousPolicy: Sendable, Equatable {
     case legacy
     /// Split anonymous requests by this header's value.
     case hash(header: String)
+}
+
+/// What becomes of a request whose token or signed cookie does not verify.
+package enum UnverifiablePolicy: String, Sendable, Equatable, CaseIterable {
+    /// It is nobody's: no other source that is not verified names its user.
+    case anonymous
+    /// It is answered with 401 and reaches no backend.
+    case refused = "401"
 }
 
 package struct BackendSettings: Sendable, Equatable {

@@ -24,6 +24,15 @@ package enum Credentials {
         token(in: value, count, scheme: "bearer")
     }
 
+    /// Whether the scheme is Bearer, whatever stands behind it.
+    package static func isBearer(_ value: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        let scheme: StaticString = "bearer"
+        let width = scheme.utf8CodeUnitCount
+        guard count >= width, count == width || isBlank(value[width]) else { return false }
+        for offset in 0..<width where value[offset] | 0x20 != scheme.utf8Start[offset] { return false }
+        return true
+    }
+
     /// `scheme 1*SP token68`, the scheme in any case (RFC 9110 §11.4).
     private static func token(
         in value: UnsafePointer<UInt8>, _ count: Int, scheme: StaticString

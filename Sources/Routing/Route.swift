@@ -51,21 +51,58 @@ package enum UserSource: Sendable, Equatable {
     case path(PathPattern)
     case basic
     case jwt(JWTSource)
+    case signedCookie(SignedCookieSource)
 }
 
 /// A JSON Web Token as the source of a user id.
 package struct JWTSource: Sendable, Equatable {
     package enum Algorithm: String, Sendable { case hs256, rs256, es256 }
+
+    /// What tokens are judged with. It decides the algorithm; a token never does.
+    package enum Keys: Sendable, Equatable {
+        /// A file with one key: the shared secret (hs256), or the PEM public key (rs256, es256).
+        case one(Algorithm, file: String)
+        /// A file with a JWK Set (RFC 7517 §5), whose keys each say what they are for.
+        case set(file: String)
+    }
     package var header: String
     package var claim: String
-    package var algorithm: Algorithm
-    /// File of the shared secret (hs256) or the PEM public key (rs256, es256).
-    package var keyFile: String
+    package var keys: Keys
+    /// `iss` has to be one of these; empty: it may be anything.
+    package var issuers: [String] = []
+    /// `aud` has to name one of these; empty: it may be anything.
+    package var audiences: [String] = []
+    /// How far the clocks of issuer and gateway may be apart.
+    package var leewaySeconds = JWTSource.usualLeewaySeconds
+    /// A token without `exp` is refused.
+    package var requiresExpiry = false
 
-    package init(header: String, claim: String, algorithm: Algorithm, keyFile: String) {
+    package static let usualLeewaySeconds: Int64 = 60
+
+    package init(header: String, claim: String, keys: Keys) {
         self.header = header
         self.claim = claim
-        self.algorithm = algorithm
-        self.keyFile = keyFile
+        self.keys = keys
+    }
+
+    package init(header: String, claim: String, algorithm: Algorithm, keyFile: String) {
+        self.init(header: header, claim: claim, keys: .one(algorithm, file: keyFile))
+    }
+}
+
+/// A cookie that the application has signed as the source of a user id: `VALUE.EXPIRY.SIGNATURE`.
+package struct SignedCookieSource: Sendable, Equatable {
+    /// How the id is spelled in VALUE.
+    package enum Encoding: String, Sendable, CaseIterable { case plain, percent, base64url }
+    package var name: String
+    /// File of the secrets, one a line: any of them verifies.
+    package var secretFile: String
+    package var encoding = Encoding.plain
+    /// A cookie whose EXPIRY is empty is refused.
+    package var requiresExpiry = false
+
+    package init(name: String, secretFile: String) {
+        self.name = name
+        self.secretFile = secretFile
     }
 }

@@ -60,6 +60,11 @@
     /// Shadow reads that new was not asked for while its breaker was open.
     @inlinable package static var shadowKeptAway: Int { 138 }
 
+    /// Tokens and signed cookies refused, by reason.
+    @inlinable package static var identityRejections: Int { 176 }
+    /// Tokens looked for among those verified before: found, not found.
+    @inlinable package static var identityLookups: Int { 184 }
+
     /// The first gauge; gauges end before `gaugesEnd`. A difference of two snapshots keeps the later gauge.
     @inlinable package static var gauges: Int { 192 }
     /// Upstream connections: backend × state.

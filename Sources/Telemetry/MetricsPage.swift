@@ -11,6 +11,7 @@ package func renderMetrics(_ snapshot: MetricsSnapshot, figures: FourFigures, ga
     var text = PrometheusText()
     text.figures(figures, gauges)
     text.requests(snapshot)
+    text.identity(snapshot)
     text.reads(snapshot)
     text.writes(snapshot)
     text.journal(snapshot, gauges)

@@ -168,6 +168,78 @@ import Testing
         }
     }
 
+    @Test func aTokensKeysAndClaimsAreRead() throws {
+        let jwt = "{jwks_file: k, issuer: me, audience: [a, b], leeway: 5s, require_exp: true}"
+        let outcome = load(minimal + "user: {unverifiable: 401, from: [{jwt: \(jwt)}]}", files: ["k": "{}"])
+        var token = JWTSource(header: "Authorization", claim: "sub", keys: .set(file: "k"))
+        token.issuers = ["me"]
+        token.audiences = ["a", "b"]
+        token.leewaySeconds = 5
+        token.requiresExpiry = true
+        let user = try #require(outcome.settings?.user, "\(outcome.messages)")
+        #expect(user.from == [.jwt(token)] && user.unverifiable == .refused)
+        #expect(load(minimal).settings?.user.unverifiable == .anonymous)
+    }
+
+    @Test func aSignedCookieIsRead() throws {
+        let cookie = "{name: uid, secret_file: k, encoding: base64url, require_expiry: true}"
+        let outcome = load(minimal + "user: {from: [{signed_cookie: \(cookie)}]}", files: ["k": "s"])
+        var source = SignedCookieSource(name: "uid", secretFile: "k")
+        source.encoding = .base64url
+        source.requiresExpiry = true
+        #expect(outcome.settings?.user.from == [.signedCookie(source)], "\(outcome.messages)")
+    }
+
+    @Test func whatIsWrongInAKeyFileIsReportedWhereTheFileIsNamed() {
+        let outcome = ConfigurationLoader.load(
+            text: minimal
+                + "user:\n  from:\n    - jwt: {jwks_file: k}\n    - signed_cookie: {name: a, secret_file: gone}\n",
+            file: "cutover.yaml", files: files(["k": "{}"]), problem: { _ in "k is no JWK Set" })
+        #expect(
+            outcome.messages == [
+                "cutover.yaml:6: user.from[0].jwt.jwks_file: k is no JWK Set",
+                "cutover.yaml:7: user.from[1].signed_cookie.secret_file: cannot be read (No such file or directory) \"gone\"",
+            ])
+    }
+
+    @Test(arguments: [
+        (
+            "10.0.0.0/8", ["10.0.0.1", "10.255.255.255", "::ffff:10.1.2.3"],
+            ["11.0.0.1", "9.255.255.255", "::10.0.0.1", "::1"]
+        ),
+        ("192.0.2.7", ["192.0.2.7", "::ffff:192.0.2.7"], ["192.0.2.6", "::192.0.2.7"]),
+        ("0.0.0.0/0", ["1.2.3.4", "::ffff:1.2.3.4"], ["::1", "2001:db8::1"]),
+        ("::/0", ["::1", "2001:db8::1", "fe80::1%eth0"], ["1.2.3.4", "::ffff:1.2.3.4"]),
+        ("::ffff:10.0.0.0/104", ["10.9.9.9"], ["11.0.0.1", "::1"]),
+        ("fd00::/8", ["fd00::1", "fdff:ffff::"], ["fe00::1", "fc00::1", "127.0.0.1"]),
+        ("2001:db8::8000/113", ["2001:db8::8000", "2001:db8::ffff"], ["2001:db8::7fff", "2001:db8::1:8000"]),
+        ("::1", ["::1"], ["::2", "127.0.0.1"]),
+    ])
+    func networksHoldTheirAddresses(_ text: String, _ inside: [String], _ outside: [String]) throws {
+        let settings = try #require(load(minimal + "trusted_proxies: [\"\(text)\"]").settings)
+        let range = try #require(settings.trustedProxies?.first)
+        func holds(_ address: String) throws -> Bool {
+            let bytes = Array(address.utf8)
+            return range.contains(try #require(bytes.withUnsafeBufferPointer { NumericAddress(text: $0) }))
+        }
+        for address in inside { #expect(try holds(address), "\(address)") }
+        for address in outside { #expect(try !holds(address), "\(address)") }
+    }
+
+    @Test func whatIsNoAddressIsNone() {
+        for text in [
+            "", "%eth0", "localhost", "1.2.3", "1.2.3.4.5", "::1::", "1.2.3.4\0", String(repeating: "1", count: 80),
+        ] {
+            let bytes = Array(text.utf8)
+            #expect(bytes.withUnsafeBufferPointer { NumericAddress(text: $0) } == nil, "\(text)")
+        }
+    }
+
+    @Test func noListIsNotAnEmptyList() {
+        #expect(load(minimal).settings.map { $0.trustedProxies == nil } == true)
+        #expect(load(minimal + "trusted_proxies: []").settings?.trustedProxies == [])
+    }
+
     @Test func aRouteThatIsNeverReachedIsWarnedAbout() {
         let outcome = load("routes:\n  - {match: \"GET /a\"}\n  - {match: \"GET /a\", kind: legacy}\n" + minimal)
         #expect(

@@ -1,5 +1,6 @@
 import COpenSSL
 import FoundationEssentials
+import HTTPWire
 import Routing
 
 @testable import Gateway
@@ -42,7 +43,7 @@ final class TokenSigner: @unchecked Sendable {
     enum Kind { case secret([UInt8]), rsa(bits: Int32), ec(curve: String) }
 
     private let secret: [UInt8]
-    private let key: OpaquePointer?
+    let key: OpaquePointer?
 
     init(_ kind: Kind) {
         switch kind {
@@ -136,7 +137,22 @@ final class TokenSigner: @unchecked Sendable {
     }
 }
 
+extension IdentitySources {
+    /// Who asks, from a peer that is trusted.
+    func user(_ head: MessageHead, _ p: UnsafePointer<UInt8>, _ scratch: IdentityScratch, wallSeconds: () -> Int64)
+        -> UserID?
+    {
+        identify(head, p, scratch, isTrusted: true, nowSeconds: wallSeconds()).user
+    }
+}
+
 extension JWTVerifier {
+    /// The user id in the token that a header line carries; nil when there is none, or one that is not to be believed.
+    func user(in line: UnsafePointer<UInt8>, _ count: Int, nowSeconds: Int64) -> [UInt8]? {
+        guard case .verified(let token) = judge(line, count, nowSeconds: nowSeconds) else { return nil }
+        return token.user
+    }
+
     static func of(
         _ algorithm: JWTSource.Algorithm, _ key: String, header: String = "Authorization", claim: String = "sub"
     ) throws -> JWTVerifier {

@@ -12,22 +12,24 @@ enum Schema {
     static let top = Section(
         path: "",
         keys: [
-            "listen", "admin", "data", "store", "workers", "user", "backends", "timeouts", "limits", "routes", "shadow",
-            "writes", "fallback", "plan", "expose",
+            "listen", "admin", "data", "store", "workers", "user", "trusted_proxies", "backends", "timeouts", "limits",
+            "routes", "shadow", "writes", "fallback", "plan", "expose",
         ], later: ["migration", "backup"])
     static let listener = Section(path: "listen[]", keys: ["address", "tls"])
     static let listenerTLS = Section(path: "listen[].tls", keys: ["certificate_file", "key_file", "client_ca_file"])
     static let admin = Section(path: "admin", keys: ["listen", "tls", "allow_plaintext"])
     static let adminTLS = Section(path: "admin.tls", keys: listenerTLS.keys)
-    static let user = Section(path: "user", keys: ["from", "anonymous", "algorithm", "salt"])
+    static let user = Section(path: "user", keys: ["from", "anonymous", "unverifiable", "algorithm", "salt"])
     static let userSource = Section(
-        path: "user.from[]", keys: ["header", "cookie", "query", "path", "basic", "jwt"])
+        path: "user.from[]", keys: ["header", "cookie", "query", "path", "basic", "jwt", "signed_cookie"])
     static let jwt = Section(
         path: "user.from[].jwt",
         keys: [
             "header", "claim", "hs256_secret_file", "rs256_public_key_file", "es256_public_key_file", "algorithm",
-            "public_key_file",
+            "public_key_file", "jwks_file", "issuer", "audience", "leeway", "require_exp",
         ])
+    static let signedCookie = Section(
+        path: "user.from[].signed_cookie", keys: ["name", "secret_file", "encoding", "require_expiry"])
     static let backends = Section(path: "backends", keys: ["legacy", "new"])
     static let backend = Section(
         path: "backends.SIDE", keys: ["url", "connect_timeout", "timeout", "max_connections", "tls"])
@@ -54,8 +56,8 @@ enum Schema {
 
     /// The sections of the configuration file.
     static let configuration = [
-        top, listener, listenerTLS, admin, adminTLS, user, userSource, jwt, backends, backend, backendTLS, timeouts,
-        limits, route, shadow, writes, fallback, breaker,
+        top, listener, listenerTLS, admin, adminTLS, user, userSource, jwt, signedCookie, backends, backend, backendTLS,
+        timeouts, limits, route, shadow, writes, fallback, breaker,
     ]
 
     static let plan = Section(

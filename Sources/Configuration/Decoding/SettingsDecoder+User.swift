@@ -13,6 +13,7 @@ extension SettingsDecoder {
             settings.user.from = items.compactMap { source($0.node, path: $0.path) }
         }
         section.set(&settings.user.anonymous, "anonymous", Self.anonymous)
+        section.set(&settings.user.unverifiable, "unverifiable", Value.word(UnverifiablePolicy.self))
         section.set(&settings.user.algorithm, "algorithm", Value.word(BucketingAlgorithm.self))
         section.set(&settings.user.salt, "salt", Value.text)
     }
@@ -58,48 +59,9 @@ extension SettingsDecoder {
                 }
                 return .basic
             }
-        default: return section.section("jwt", Schema.jwt).flatMap { jwt($0) }.map { .jwt($0) }
+        case "signed_cookie":
+            return section.section("signed_cookie", Schema.signedCookie).flatMap { signedCookie($0) }
+        default: return section.section("jwt", Schema.jwt).flatMap { jwt($0) }
         }
-    }
-
-    /// `{header, claim}` and one key: `hs256_secret_file`, `rs256_public_key_file`, `es256_public_key_file`, or
-    /// `algorithm` with `public_key_file`.
-    private mutating func jwt(_ section: Section) -> JWTSource? {
-        var header = "Authorization"
-        var claim = "sub"
-        section.set(&header, "header", Value.token)
-        section.set(&claim, "claim", Value.text)
-        let fileKeys = ["hs256_secret_file", "rs256_public_key_file", "es256_public_key_file", "public_key_file"]
-        let given = section.given(fileKeys)
-        guard given.count == 1 else {
-            // The key is there, misspelt, and has been reported.
-            if given.isEmpty, fileKeys.contains(where: { diagnostics.hasFailed(section.path($0)) }) { return nil }
-            diagnostics.error(
-                section.path, line: section.line, value: given.isEmpty ? nil : given.joined(separator: ", "),
-                given.isEmpty ? "no key to judge the token with" : "more than one key to judge the token with",
-                accepted: "one of " + fileKeys.joined(separator: ", "))
-            return nil
-        }
-        let named = section.value("algorithm", Value.word(["hs256", "rs256", "es256"]))
-        let algorithm: JWTSource.Algorithm?
-        if given[0] == "public_key_file" {
-            section.requireKey("algorithm", accepted: "rs256, es256")
-            algorithm = named.flatMap { JWTSource.Algorithm(rawValue: $0) }
-            if algorithm == .hs256 {
-                // A public key taken for a shared secret lets anybody sign.
-                diagnostics.error(
-                    section.path("algorithm"), value: "hs256", "does not go with public_key_file",
-                    accepted: "rs256, es256")
-                return nil
-            }
-        } else {
-            algorithm = JWTSource.Algorithm(rawValue: String(given[0].prefix(5)))
-            if let named, named != algorithm?.rawValue {
-                diagnostics.error(section.path("algorithm"), value: named, "does not go with \(given[0])")
-            }
-        }
-        guard let file = filePath(section, given[0]), let algorithm else { return nil }
-        requiredFiles.append((file, section.path(given[0])))
-        return JWTSource(header: header, claim: claim, algorithm: algorithm, keyFile: file)
     }
 }

@@ -15,6 +15,8 @@ struct SettingsDecoder {
     var listenerPaths = ["listen"]
     /// Files that must be there, with the key that names them.
     var requiredFiles: [(path: String, keyPath: String)] = []
+    /// Sources of ids that stand on a file, with the key that names it.
+    var sourcesWithKeys: [(source: UserSource, keyPath: String)] = []
 
     init(diagnostics: Diagnostics, directory: String) {
         self.diagnostics = diagnostics
@@ -30,6 +32,7 @@ struct SettingsDecoder {
         top.set(&settings.store, "store", Self.store)
         decodeWorkers(top)
         decodeUser(top)
+        decodeTrustedProxies(top)
         decodeBackends(top)
         decodeTimeouts(top)
         decodeLimits(top)

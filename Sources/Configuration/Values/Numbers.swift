@@ -132,9 +132,9 @@ extension Value {
     }
 
     /// A reader of durations of whole seconds within bounds, in seconds.
-    static func seconds(from least: Int64) -> Reader<Int64> {
+    static func seconds(from least: Int64, to most: Int64 = maximumDurationMilliseconds / 1000) -> Reader<Int64> {
         { text throws(ValueProblem) in
-            let value = try duration(from: least * 1000)(text)
+            let value = try duration(from: least * 1000, to: most * 1000)(text)
             guard value % 1000 == 0 else { throw ValueProblem("not whole seconds", accepted: "10s, 5m, 2h, 90d") }
             return value / 1000
         }

@@ -13,16 +13,20 @@ final class JWTKey: @unchecked Sendable {
     static let minimumRSABits: Int32 = 2048
 
     private enum Material {
-        case secret(KeyFile, count: Int)
+        case secret(SecretBytes)
         case rsa(OpaquePointer)
         case ec(OpaquePointer)
     }
     private let material: Material
 
+    /// What its signatures are made with. The key decides it, never a token.
+    let algorithm: JWTSource.Algorithm
+
     /// - Throws: when the file cannot be read or holds no key of the kind and size that the algorithm asks for. The text
     ///   names the file and the reason and nothing that stands in the file.
     init(_ algorithm: JWTSource.Algorithm, file path: String) throws(IdentityError) {
         let file = try KeyFile(path)
+        self.algorithm = algorithm
         switch algorithm {
         case .hs256:
             let count = file.countWithoutLineEnding
@@ -35,12 +39,36 @@ final class JWTKey: @unchecked Sendable {
             guard !file.contains("-----BEGIN ") else {
                 throw IdentityError(text: "hs256 secret file \(path) holds a PEM document, not a shared secret")
             }
-            material = .secret(file, count: count)
+            material = .secret(SecretBytes(UnsafeBufferPointer(rebasing: file.bytes[..<count])))
         case .rs256:
             material = .rsa(try JWTKey.publicKey(file, "rs256", JWTKey.problemAsRSA))
         case .es256:
             material = .ec(try JWTKey.publicKey(file, "es256", JWTKey.problemAsP256))
         }
+    }
+
+    /// A shared secret. Its size has been judged.
+    init(secret: SecretBytes) {
+        algorithm = .hs256
+        material = .secret(secret)
+    }
+
+    /// A public key as X.509 spells it: a SubjectPublicKeyInfo in DER (RFC 5280 §4.1.2.7).
+    /// - Throws: what is wrong with it, for a sentence that names the key.
+    init(_ algorithm: JWTSource.Algorithm, der: [UInt8]) throws(IdentityError) {
+        // What fails here leaves notes in this thread's queue, where TLS would take them for its own.
+        defer { ERR_clear_error() }
+        self.algorithm = algorithm
+        let key: OpaquePointer? = der.withUnsafeBufferPointer { bytes in
+            var next = bytes.baseAddress
+            return d2i_PUBKEY(nil, &next, bytes.count)
+        }
+        guard let key else { throw IdentityError(text: "the numbers make no key") }
+        if let problem = algorithm == .rs256 ? JWTKey.problemAsRSA(key) : JWTKey.problemAsP256(key) {
+            EVP_PKEY_free(key)
+            throw IdentityError(text: problem)
+        }
+        material = algorithm == .rs256 ? .rsa(key) : .ec(key)
     }
 
     deinit {
@@ -53,8 +81,8 @@ final class JWTKey: @unchecked Sendable {
     /// Whether the signature is that of the message (RFC 7518 §3.2 to §3.4; raw form, already decoded from Base64url).
     func signed(_ message: UnsafeBufferPointer<UInt8>, with signature: UnsafeBufferPointer<UInt8>) -> Bool {
         switch material {
-        case .secret(let file, let count):
-            return JWTKey.isHMAC(signature, of: message, secret: file.base, count)
+        case .secret(let secret):
+            return secret.isHMAC(signature, of: message)
         case .rsa(let key):
             // RFC 8017 §8.2.2: a signature is as long as the modulus; OpenSSL checks it.
             return JWTKey.verify(key, message, signature)
@@ -117,24 +145,6 @@ final class JWTKey: @unchecked Sendable {
     }
 
     // MARK: Checking signatures
-
-    private static func isHMAC(
-        _ signature: UnsafeBufferPointer<UInt8>, of message: UnsafeBufferPointer<UInt8>,
-        secret: UnsafePointer<UInt8>, _ secretCount: Int
-    ) -> Bool {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(EVP_MAX_MD_SIZE)) { code in
-            var count: UInt32 = 0
-            guard
-                HMAC(
-                    EVP_sha256(), secret, Int32(secretCount), message.baseAddress, message.count, code.baseAddress,
-                    &count)
-                    != nil,
-                signature.count == Int(count)
-            else { return false }
-            // Takes the same time wherever the first difference stands.
-            return CRYPTO_memcmp(code.baseAddress, signature.baseAddress, Int(count)) == 0
-        }
-    }
 
     /// SHA-256 with RSASSA-PKCS1-v1_5 or ECDSA, as the key says.
     private static func verify(

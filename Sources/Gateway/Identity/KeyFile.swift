@@ -7,27 +7,30 @@ import COpenSSL
 final class KeyFile: @unchecked Sendable {
     /// No secret and no public key of a supported kind comes near this.
     static let maximumBytes = 64 * 1024
+    /// Nor does a set of them.
+    static let maximumSetBytes = 256 * 1024
 
     let path: String
     let base: UnsafePointer<UInt8>
     private(set) var count: Int
     private let memory: UnsafeMutablePointer<UInt8>
+    private let capacity: Int
 
-    /// - Throws: when the file cannot be read, or is empty or larger than ``maximumBytes``; the text holds nothing of it.
-    init(_ path: String) throws(IdentityError) {
+    /// - Throws: when the file cannot be read, or is empty or larger than `most` bytes; the text holds nothing of it.
+    init(_ path: String, most: Int = KeyFile.maximumBytes) throws(IdentityError) {
         let descriptor = clinux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else { throw KeyFile.unreadable(path, -descriptor) }
         defer { close(descriptor) }
         // One byte more than allowed shows that there are more; one for the NUL.
-        let capacity = KeyFile.maximumBytes + 2
+        capacity = most + 2
         let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
         memory.initialize(repeating: 0, count: capacity)
         self.path = path
         self.memory = memory
         base = UnsafePointer(memory)
         count = 0
-        while count <= KeyFile.maximumBytes {
-            let got = clinux_read(descriptor, memory + count, KeyFile.maximumBytes + 1 - count)
+        while count <= most {
+            let got = clinux_read(descriptor, memory + count, most + 1 - count)
             if got == 0 { break }
             if got > 0 {
                 count += got
@@ -36,15 +39,18 @@ final class KeyFile: @unchecked Sendable {
             }
         }
         guard count > 0 else { throw IdentityError(text: "key file \(path) is empty") }
-        guard count <= KeyFile.maximumBytes else {
-            throw IdentityError(text: "key file \(path) is larger than \(KeyFile.maximumBytes) bytes")
+        guard count <= most else {
+            throw IdentityError(text: "key file \(path) is larger than \(most) bytes")
         }
     }
 
     deinit {
-        OPENSSL_cleanse(memory, KeyFile.maximumBytes + 2)
+        OPENSSL_cleanse(memory, capacity)
         memory.deallocate()
     }
+
+    /// The whole file.
+    var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: base, count: count) }
 
     /// How many bytes the file has without the line ending that editors and `echo` leave at its end.
     var countWithoutLineEnding: Int {

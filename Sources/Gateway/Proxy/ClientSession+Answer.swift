@@ -20,6 +20,11 @@ extension ClientSession {
             out.append(decimal: seconds)
             out.append("\r\n")
         }
+        if let challenge = own.challenge {
+            out.append("WWW-Authenticate: ")
+            out.append(challenge)
+            out.append("\r\n")
+        }
         out.append("X-Request-Id: ")
         out.append(text: id)
         out.append("\r\nVia: 1.1 cutover\r\n")

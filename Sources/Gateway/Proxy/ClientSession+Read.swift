@@ -1,4 +1,3 @@
-import CLinux
 import Configuration
 import HTTPWire
 import Journal
@@ -106,9 +105,7 @@ extension ClientSession {
             _ = await cluster.refreshForeign()
         }
         guard coordinator.mayHaveOutstanding(.legacy),
-            let user = snapshot.identity.user(
-                client.head, client.input.readable, worker.identityScratch,
-                wallSeconds: { clinux_wall_milliseconds() / 1000 })
+            let user = identify()
         else { return }
         // A copy: the id may lie in memory that other requests of this loop use meanwhile.
         let name = user.text

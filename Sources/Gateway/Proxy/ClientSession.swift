@@ -32,6 +32,8 @@ final class ClientSession: @unchecked Sendable {
     /// What the request at hand is decided and served by, from its first byte to its last: a reload in between must not
     /// pull the routes from under it.
     private(set) var snapshot: Snapshot
+    /// What the client says of who asks, and from where, is believed (`trusted_proxies`). Follows `snapshot`.
+    private(set) var isTrusted: Bool
     /// The framing of the streamed body was wrong: the client's fault, not the backend's.
     var brokenBody = false
     /// Reads the rest of a body that turned out to be larger than what is taken in whole; the beginning is in `body`.
@@ -43,6 +45,7 @@ final class ClientSession: @unchecked Sendable {
         self.client = client
         self.peerText = peerText
         snapshot = worker.snapshot
+        isTrusted = worker.snapshot.trusts(peerText)
         body = Buffer(pool: worker.loop.blocks)
         forwardedForLine = Array("X-Forwarded-For: ".utf8) + peerText + [13, 10]
     }
@@ -138,7 +141,10 @@ final class ClientSession: @unchecked Sendable {
     @inline(__always)
     func begin() {
         request = RequestContext()
-        if snapshot !== worker.snapshot { snapshot = worker.snapshot }
+        if snapshot !== worker.snapshot {
+            snapshot = worker.snapshot
+            isTrusted = snapshot.trusts(peerText)
+        }
         brokenBody = false
         overflow = nil
         request.started = clinux_monotonic_nanoseconds()
@@ -159,8 +165,12 @@ final class ClientSession: @unchecked Sendable {
         request.isHead = head.method == .head
         request.isIdempotent = head.method.isIdempotent
         request.bodyComplete = !head.isChunked && head.contentLength <= 0
+        if !isTrusted { head.withdraw(snapshot.identity.plainHeaders, in: client.input.readable) }
         route()
-        if head.wantsUpgrade, request.bodyComplete, request.kind != .write, wantsWebSocket(head) {
+        if let rejection = request.rejection, refusesIdentity(rejection) {
+            request.isRefused = true
+            try await answer(.unauthorized(rejection))
+        } else if head.wantsUpgrade, request.bodyComplete, request.kind != .write, wantsWebSocket(head) {
             try await tunnel()
         } else {
             switch request.kind {
@@ -206,10 +216,7 @@ final class ClientSession: @unchecked Sendable {
             request.meantFor = request.decision.side
             return
         }
-        let user = snapshot.identity.user(client.head, client.input.readable, worker.identityScratch) {
-            clinux_wall_milliseconds() / 1000
-        }
-        decide(for: user)
+        decide(for: identify())
     }
 
     @inline(__always)
@@ -264,7 +271,7 @@ final class ClientSession: @unchecked Sendable {
     /// Counts what the client of a read or write saw in the end.
     @inline(__always)
     private func bookOutcome(failed: Bool, _ nanoseconds: UInt64) {
-        guard request.kind == .read || request.kind == .write else { return }
+        guard request.kind == .read || request.kind == .write, !request.isRefused else { return }
         metrics.clientAnswer(
             request.kind == .read ? .read : .write, meantFor: request.meantFor.backend, failed: failed)
         if request.isAccepted { metrics.clientWrite(request.meantFor.backend, nanoseconds: nanoseconds) }

@@ -1,11 +1,14 @@
 import HTTPWire
 import Journal
+import Telemetry
 
 /// An answer that the gateway gives by itself: the one table from what went wrong to what the client sees.
 enum OwnAnswer {
     case malformed(HeadFault)
     case malformedBody
     case requestTimeout
+    /// A token or a signed cookie does not hold, and `user.unverifiable` is 401.
+    case unauthorized(IdentityRejection)
     case bodyTooLarge(limit: Int)
     case upstream(UpstreamFailure)
     case staleRevision([StaleRevision], isBatch: Bool)
@@ -23,6 +26,7 @@ enum OwnAnswer {
         case .malformed(let fault): fault.status
         case .malformedBody: 400
         case .requestTimeout: 408
+        case .unauthorized: 401
         case .bodyTooLarge: 413
         case .upstream(let failure):
             switch failure {
@@ -43,6 +47,7 @@ enum OwnAnswer {
         case .malformed: "malformed-request"
         case .malformedBody: "malformed-body"
         case .requestTimeout: "request-timeout"
+        case .unauthorized: "invalid-token"
         case .bodyTooLarge: "body-too-large"
         case .upstream(let failure):
             switch failure {
@@ -68,6 +73,9 @@ enum OwnAnswer {
         case .malformed(let fault): "\(fault.text)"
         case .malformedBody: "the body's framing is broken"
         case .requestTimeout: "the request did not arrive in time"
+        case .unauthorized(.expired): "the token has expired"
+        case .unauthorized(.notYetValid): "the token is not valid yet"
+        case .unauthorized: "the token cannot be verified"
         case .bodyTooLarge(let limit): "the body is larger than \(limit) bytes"
         case .upstream(let failure):
             switch failure {
@@ -97,6 +105,11 @@ enum OwnAnswer {
         case .upstream(.exhausted): 1
         default: nil
         }
+    }
+
+    /// `WWW-Authenticate`, which a 401 must carry (RFC 9110 §11.6.1; the words of RFC 6750 §3.1).
+    var challenge: StaticString? {
+        if case .unauthorized = self { "Bearer error=\"invalid_token\"" } else { nil }
     }
 
     /// Members of the problem beyond those of RFC 9457.

@@ -1,5 +1,6 @@
 import Rollout
 import Routing
+import Telemetry
 
 /// What the gateway has found out about the request at hand. Reused for every request of a connection.
 struct RequestContext {
@@ -13,6 +14,12 @@ struct RequestContext {
     var isOfNewUser = false
     /// A read of legacy that waits until legacy has what the user was told.
     var waitsForLegacy = false
+    /// A token or a signed cookie came along that does not hold.
+    var rejection: IdentityRejection?
+    /// It was answered 401 for that.
+    var isRefused = false
+    /// Wall clock in seconds, at which who asks was found out; 0 where no source wanted to know.
+    var askedAt: Int64 = 0
     /// The user's reads are shadowed.
     var isShadowed = false
     /// Monotonic nanoseconds.

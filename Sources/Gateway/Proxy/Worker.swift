@@ -20,7 +20,7 @@ final class Worker: @unchecked Sendable {
     private(set) var new: UpstreamPool
     private(set) lazy var deliveries = DeliveryDesk(worker: self)
     let hasher = ContentHasher()
-    let identityScratch = IdentityScratch()
+    let identityScratch: IdentityScratch
     private(set) var clientLimits: WireLimits
     private(set) var answerTails: AnswerTails
     private(set) var isDraining = false
@@ -36,6 +36,7 @@ final class Worker: @unchecked Sendable {
         self.loop = loop
         self.snapshot = snapshot
         self.metrics = metrics
+        identityScratch = IdentityScratch(metrics: metrics)
         self.workers = workers
         coordinator = shared.coordinator
         let settings = snapshot.settings

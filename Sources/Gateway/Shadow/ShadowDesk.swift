@@ -1,4 +1,3 @@
-import CLinux
 import Comparison
 import Configuration
 import HTTPWire
@@ -53,10 +52,7 @@ final class ShadowDesk: @unchecked Sendable {
         }
         let read = free.popLast() ?? ShadowRead(pool: loop.blocks)
         read.prepare(session, side, limit: settings.bodyMaxBytes)
-        read.keep(
-            user: session.worker.snapshot.identity.user(
-                session.client.head, session.client.input.readable, session.worker.identityScratch
-            ) { clinux_wall_milliseconds() / 1000 })
+        read.keep(user: session.identify())
         inFlight += 1
         metrics.shadowInFlight(by: 1)
         return read

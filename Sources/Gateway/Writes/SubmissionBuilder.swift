@@ -1,4 +1,3 @@
-import CLinux
 import Comparison
 import HTTPWire
 import Journal
@@ -19,9 +18,7 @@ extension ClientSession {
         let head = client.head
         let p = client.input.readable
         let route = request.route >= 0 ? snapshot.compiledRoutes[request.route] : nil
-        var user = snapshot.identity.user(head, p, worker.identityScratch) {
-            clinux_wall_milliseconds() / 1000
-        }.map { $0.text }  // A key path would be walked at run time.
+        var user = identify().map { $0.text }  // A key path would be walked at run time.
         let found = try lookUp(route)
         if let named = found.user {
             user = named

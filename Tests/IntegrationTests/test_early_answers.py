@@ -1,4 +1,4 @@
-"""What a backend says before it has the whole body: interim answers end nothing, and its answer counts (RFC 9112 §9.3)."""
+"""What a backend says before it has the whole body: interim answers end nothing, its answer counts (RFC 9112 §9.3)."""
 
 import threading
 import time

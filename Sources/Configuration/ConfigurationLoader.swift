@@ -12,12 +12,14 @@ package enum ConfigurationLoader {
     /// Loads a configuration file, the plan that it names, and the flags over both.
     ///
     /// Blocks on file I/O: call it off the event loops. A file of nil means flags and defaults only.
+    /// - Parameter inspection: is asked about what is in the files that are named.
     package static func load(
-        file: String?, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk
+        file: String?, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk,
+        inspection: FileInspection = { _ in [] }
     ) -> ConfigurationOutcome {
-        guard let file else { return Loading(file: nil, flags: flags, files: files).run(text: nil) }
+        guard let file else { return Loading(file: nil, flags: flags, files: files).run(text: nil, inspection) }
         switch files.read(file, limit: NodeBuilder.maximumBytes + 1) {
-        case .success(let text): return Loading(file: file, flags: flags, files: files).run(text: text)
+        case .success(let text): return Loading(file: file, flags: flags, files: files).run(text: text, inspection)
         case .failure(let failure):
             return .errors([
                 ConfigurationError(file: file, line: nil, keyPath: "", problem: "cannot be read (\(failure.reason))")
@@ -27,9 +29,10 @@ package enum ConfigurationLoader {
 
     /// The same for text that is already in memory; `file` names it in messages and anchors its relative paths.
     package static func load(
-        text: String, file: String, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk
+        text: String, file: String, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk,
+        inspection: FileInspection = { _ in [] }
     ) -> ConfigurationOutcome {
-        Loading(file: file, flags: flags, files: files).run(text: Array(text.utf8))
+        Loading(file: file, flags: flags, files: files).run(text: Array(text.utf8), inspection)
     }
 }
 
@@ -47,10 +50,14 @@ struct Loading {
         diagnostics = Diagnostics(file: file ?? Diagnostics.commandLine)
     }
 
-    func run(text: [UInt8]?) -> ConfigurationOutcome {
+    func run(text: [UInt8]?, _ inspection: FileInspection) -> ConfigurationOutcome {
         let decoded = decode(text: text)
-        for refused in UnsupportedFeatures.refused(decoded.settings, listenerPaths: decoded.listenerPaths) {
-            diagnostics.error(refused.keyPath, "\(refused.what) is not supported by this version yet")
+        for finding in inspection(decoded.settings) where !diagnostics.hasFailedWithin(finding.keyPath) {
+            if finding.isWarning {
+                diagnostics.warn(finding.keyPath, value: finding.file, finding.problem)
+            } else {
+                diagnostics.error(finding.keyPath, value: finding.file, finding.problem)
+            }
         }
         let errors = Self.sorted(diagnostics.errors) + Self.sorted(decoded.planDiagnostics?.errors ?? [])
         if !errors.isEmpty { return .errors(errors) }
@@ -59,7 +66,7 @@ struct Loading {
             warnings: Self.sorted(diagnostics.warnings) + Self.sorted(decoded.planDiagnostics?.warnings ?? []))
     }
 
-    /// Everything but the refusal of what this version cannot do.
+    /// Everything but what is in the files that are named.
     func decode(text: [UInt8]?) -> Decoded {
         var decoder = SettingsDecoder(diagnostics: diagnostics, directory: file.map { Paths.directory(of: $0) } ?? "")
         if let text {

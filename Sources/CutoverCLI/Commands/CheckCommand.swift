@@ -1,5 +1,6 @@
 import Configuration
 import ControlPlane
+import Gateway
 import Rollout
 
 /// The flags with which `serve` and `check` find their configuration.
@@ -20,7 +21,8 @@ extension Invocation {
             listen: value("listen"), admin: value("admin"), legacy: value("legacy"), new: value("new"),
             data: value("data"),
             plan: value("plan"))
-        return ConfigurationLoader.load(file: file ?? value("config"), flags: flags)
+        return ConfigurationLoader.load(
+            file: file ?? value("config"), flags: flags, inspection: TLSMaterial.inspection)
     }
 }
 

@@ -76,12 +76,15 @@ final class ClientSession: @unchecked Sendable {
             do throws(IOFailure) {
                 repeat {
                     let timeout = timeouts.clientIdleMilliseconds
-                    guard try await client.waitReadableBriefly(timeout: timeout) else {
+                    if client.tls != nil {
+                        try await client.waitReadable(timeout: timeout)
+                    } else if try await !client.waitReadableBriefly(timeout: timeout) {
                         // Between two requests nothing of a session is worth its memory.
                         isResting = worker.rest(client, peerText, timeout - Connection.briefMilliseconds)
                         return false
                     }
-                } while try !client.receive()
+                    // The first part of a record is the begin of a head, which may not take for ever.
+                } while try !client.receive() && !client.holdsPartOfRecord
             } catch {
                 if error == .timeout { metrics.limitHit(.clientIdleTime) }
                 throw .gone

@@ -5,6 +5,8 @@ import Journal
 enum OwnAnswer {
     case malformed(HeadFault)
     case malformedBody
+    /// HTTP without TLS where TLS is spoken.
+    case plaintext
     case requestTimeout
     case bodyTooLarge(limit: Int)
     case upstream(UpstreamFailure)
@@ -21,7 +23,7 @@ enum OwnAnswer {
     var status: Int {
         switch self {
         case .malformed(let fault): fault.status
-        case .malformedBody: 400
+        case .malformedBody, .plaintext: 400
         case .requestTimeout: 408
         case .bodyTooLarge: 413
         case .upstream(let failure):
@@ -42,6 +44,7 @@ enum OwnAnswer {
         switch self {
         case .malformed: "malformed-request"
         case .malformedBody: "malformed-body"
+        case .plaintext: "tls-required"
         case .requestTimeout: "request-timeout"
         case .bodyTooLarge: "body-too-large"
         case .upstream(let failure):
@@ -67,6 +70,7 @@ enum OwnAnswer {
         switch self {
         case .malformed(let fault): "\(fault.text)"
         case .malformedBody: "the body's framing is broken"
+        case .plaintext: "this address speaks TLS: write https"
         case .requestTimeout: "the request did not arrive in time"
         case .bodyTooLarge(let limit): "the body is larger than \(limit) bytes"
         case .upstream(let failure):

@@ -179,4 +179,9 @@ int ctls_set_server_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsex
 
 int ctls_has_resumed(SSL *ssl) { return SSL_session_reused(ssl); }
 
+int ctls_holds_part(SSL *ssl) {
+    // "RB": the header of a record was read and its body was not, of which no byte need be there yet.
+    return SSL_has_pending(ssl) || SSL_rstate_string(ssl)[1] == 'B';
+}
+
 int ctls_reason(unsigned long error) { return ERR_GET_REASON(error); }

@@ -56,4 +56,6 @@ int ctls_set_ciphers(SSL_CTX *context);
 void ctls_set_server_name_callback(SSL_CTX *context, int (*choose)(SSL *, int *, void *), void *argument);
 int ctls_set_server_name(SSL *ssl, const char *name);
 int ctls_has_resumed(SSL *ssl);
+// Whether bytes of a record are there whose rest is missing, or that nobody has read.
+int ctls_holds_part(SSL *ssl);
 int ctls_reason(unsigned long error);

@@ -78,7 +78,7 @@ final class TLSClient: @unchecked Sendable {
             SSL_free(ssl)
             return nil
         }
-        if let session { SSL_set_session(ssl, session.handle) }
+        session?.resume(on: ssl)
         return TLSStream(ssl, fd: fd, maker: self)
     }
 

@@ -148,7 +148,7 @@ final class TLSStream: @unchecked Sendable {
     }
 
     /// Bytes of a record that is not whole yet (or of one that was not read).
-    var holdsPart: Bool { SSL_has_pending(ssl) != 0 }
+    var holdsPart: Bool { ctls_holds_part(ssl) != 0 }
 
     /// Tells the peer that this side is done, so that it can tell an end from a break (RFC 8446 §6.1).
     func finishWriting() {
@@ -191,18 +191,27 @@ final class TLSStream: @unchecked Sendable {
 
     /// The session as it can be resumed on another connection; nil when it cannot.
     func resumable() -> TLSSession? {
-        guard let session = SSL_get1_session(ssl) else { return nil }
-        let kept = TLSSession(session)
-        return SSL_SESSION_is_resumable(session) == 1 ? kept : nil
+        guard let session = SSL_get_session(ssl), SSL_SESSION_is_resumable(session) == 1 else { return nil }
+        return SSL_SESSION_dup(session).map(TLSSession.init)
     }
 }
 
-/// A session that a later handshake may resume. Owns its SSL_SESSION. Confined to its loop.
+/// A session that later handshakes may resume. Owns its SSL_SESSION. Confined to its loop.
+///
+/// A copy of its own, and each connection gets another one: OpenSSL marks the session of a connection that ends without a
+/// farewell as bad, and backends close idle connections in that way.
 final class TLSSession {
-    let handle: OpaquePointer
+    private let handle: OpaquePointer
 
     /// - Parameter handle: owned from now on.
     init(_ handle: OpaquePointer) { self.handle = handle }
 
     deinit { SSL_SESSION_free(handle) }
+
+    /// Offers it to the backend in the handshake to come.
+    func resume(on ssl: OpaquePointer) {
+        guard let copy = SSL_SESSION_dup(handle) else { return }
+        SSL_set_session(ssl, copy)
+        SSL_SESSION_free(copy)
+    }
 }

@@ -65,6 +65,8 @@ def client_context(authority, certificate=None, version=None):
     """How a client that trusts this authority alone speaks TLS."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(authority.file)
+    # Python takes an end without close_notify for an end, unless it is told not to.
+    context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
     context.set_alpn_protocols(["http/1.1"])
     if certificate:
         context.load_cert_chain(certificate.certificate, certificate.key)
@@ -74,7 +76,7 @@ def client_context(authority, certificate=None, version=None):
 
 
 class TLSConnection(Connection):
-    """A client connection with TLS. An end without close_notify is an error: `ssl.SSLEOFError`."""
+    """A client connection with TLS. An end without close_notify is an error: `ssl.SSLError`."""
 
     def __init__(self, address, context, name="localhost", session=None, **options):
         super().__init__(address, **options)

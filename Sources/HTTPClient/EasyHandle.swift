@@ -103,7 +103,9 @@ package final class EasyHandle {
         connectList = curl_slist_append(nil, "::\(place.authority)")
         try check(ccurl_set_pointer(handle, CURLOPT_CONNECT_TO, connectList))
         try check(ccurl_set_string(handle, CURLOPT_URL, "https://\(name)\(place.rest)"))
-        headerList = curl_slist_append(headerList, "Host: \(place.authority)")
+        if !request.headers.contains(where: { $0.name.lowercased() == "host" }) {
+            headerList = curl_slist_append(headerList, "Host: \(place.authority)")
+        }
     }
 
     private func check(_ code: CURLcode) throws(HTTPFailure) {

@@ -20,7 +20,7 @@ def make_authority(scratch):
 @pytest.fixture(name="make_secure")
 def make_gateway_with_secure_admin(make_gateway, legacy, new, authority):
     def make(certificate=None, tls=None, listen="127.0.0.1:0"):
-        files = {**authority.sign("127.0.0.1", "localhost").files, **(tls or {})}
+        files = {**authority.sign("127.0.0.1", "0.0.0.0", "localhost").files, **(tls or {})}
         gateway = make_gateway(legacy, new, start=False, config={"admin": {"listen": listen, "tls": files}})
         gateway.admin_context = client_context(authority, certificate)
         return gateway.start()

@@ -362,6 +362,30 @@ def test_renegotiation_is_refused(secure, authority):
     assert "no renegotiation" in done.stdout + done.stderr
 
 
+def test_keys_may_be_changed_in_the_middle(secure, authority):
+    """`K` makes openssl change its keys and ask for new ones of the gateway's."""
+    with subprocess.Popen(
+            ["openssl", "s_client", "-connect", f"127.0.0.1:{secure.port}", "-CAfile", authority.file, "-crlf"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as client:
+        seen = []
+        thread = threading.Thread(target=lambda: seen.extend(iter(client.stdout.readline, b"")))
+        thread.start()
+        eventually(lambda: any(b"Verify return code" in line for line in seen), "the handshake")
+        for _ in range(2):
+            client.stdin.write(b"K\n")
+            client.stdin.flush()
+            eventually(lambda: seen.count(b"KEYUPDATE\n"), "the keys are changed")
+            seen[:] = [line for line in seen if line != b"KEYUPDATE\n"]
+            time.sleep(0.2)  # openssl takes a command only at the begin of what it reads.
+            client.stdin.write(b"GET / HTTP/1.1\nHost: a\n\n")
+            client.stdin.flush()
+            eventually(lambda: any(line.startswith(b"HTTP/1.1 200") for line in seen), "the answer")
+            seen.clear()
+        client.stdin.close()
+        client.kill()
+        thread.join()
+
+
 def test_an_upgrade_is_tunnelled(secure, authority, legacy):
     def answer(_):
         yield b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello"

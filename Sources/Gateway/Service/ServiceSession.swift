@@ -53,7 +53,11 @@ final class ServiceSession {
 
     private func readRequest() async throws(IOFailure) -> (ServiceRequest, Bool)? {
         let head = connection.head
-        if connection.input.isEmpty { try await connection.waitReadable(timeout: idleMilliseconds) }
+        if connection.input.isEmpty {
+            repeat {
+                try await connection.waitReadable(timeout: idleMilliseconds)
+            } while try !connection.receive() && !connection.holdsPartOfRecord
+        }
         head.reset()
         let deadline = loop.now + 10_000
         parsing: while true {

@@ -59,7 +59,7 @@ struct CertificateLoading {
         let errors = takenErrors()
         // The last one that the system gave, when the file could not even be opened.
         if let number = errors.first(where: { ERR_GET_LIB($0) == ERR_LIB_SYS }).map({ ctls_reason($0) }) {
-            return "\(String(cString: strerror(number))):"
+            return "cannot be read (\(String(cString: strerror(number))))"
         }
         return wanted
     }

@@ -362,6 +362,23 @@ extension Connection {
         }
     }
 
+    /// As `fill`, for what has to be there in time as a whole: the bytes of a record, of which nothing can be read before
+    /// its last one, prolong nothing.
+    @inline(__always)
+    func fill(within timeout: Int64) async throws(IOFailure) {
+        if tls == nil { return try await fill(timeout: timeout) }
+        try await fillRecord(within: timeout)
+    }
+
+    private func fillRecord(within timeout: Int64) async throws(IOFailure) {
+        let end = loop.now &+ UInt64(max(0, timeout))
+        while try !receive() {
+            let left = Int64(end) - Int64(loop.now)
+            if left <= 0 { throw .timeout }
+            try await waitReadableOnce(left)
+        }
+    }
+
     /// What the peer sends next is taken as it is: it has turned out not to speak TLS.
     func giveUpTLS() { tls = nil }
 

@@ -106,7 +106,7 @@ final class ClientSession: @unchecked Sendable {
             let left = Int64(deadline) - Int64(loop.now)
             do throws(IOFailure) {
                 if left <= 0 { throw .timeout }
-                try await client.fill(timeout: left)
+                try await client.fill(within: left)
             } catch {
                 if error == .timeout, !client.input.isEmpty {
                     metrics.limitHit(.clientHeadTime)

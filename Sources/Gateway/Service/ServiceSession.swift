@@ -72,7 +72,7 @@ final class ServiceSession {
             }
             let left = Int64(deadline) - Int64(loop.now)
             if left <= 0 { throw .timeout }
-            try await connection.fill(timeout: left)
+            try await connection.fill(within: left)
         }
         var request = describe(head, connection.input.readable)
         var scanner = BodyScanner.request(head)

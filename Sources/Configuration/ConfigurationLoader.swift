@@ -50,7 +50,7 @@ struct Loading {
         diagnostics = Diagnostics(file: file ?? Diagnostics.commandLine)
     }
 
-    func run(text: [UInt8]?, _ inspection: FileInspection) -> ConfigurationOutcome {
+    func run(text: [UInt8]?, _ inspection: FileInspection = { _ in [] }) -> ConfigurationOutcome {
         let decoded = decode(text: text)
         for finding in inspection(decoded.settings) where !diagnostics.hasFailedWithin(finding.keyPath) {
             if finding.isWarning {

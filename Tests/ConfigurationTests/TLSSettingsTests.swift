@@ -35,8 +35,10 @@ import Testing
     }
 
     @Test func aReloadTakesOtherCertificatesAndNotTheirAbsence() throws {
-        let one = try #require(load("listen: {address: \"a:1\", tls: {certificate_file: a, key_file: b}}\n" + minimal).settings)
-        let other = try #require(load("listen: {address: \"a:1\", tls: {certificate_file: c, key_file: d}}\n" + minimal).settings)
+        let one = try #require(
+            load("listen: {address: \"a:1\", tls: {certificate_file: a, key_file: b}}\n" + minimal).settings)
+        let other = try #require(
+            load("listen: {address: \"a:1\", tls: {certificate_file: c, key_file: d}}\n" + minimal).settings)
         let none = try #require(load("listen: \"a:1\"\n" + minimal).settings)
         #expect(other.restartOnlyDifferences(from: one) == [])
         #expect(none.restartOnlyDifferences(from: one) == ["listen"])
@@ -44,11 +46,14 @@ import Testing
     }
 
     @Test func whatIsWrongInAFileIsSaidWithItsLine() {
-        let text = minimal + "listen:\n  - address: \"127.0.0.1:8443\"\n    tls:\n      certificate_file: c\n      key_file: k\n"
+        let text =
+            minimal
+            + "listen:\n  - address: \"127.0.0.1:8443\"\n    tls:\n      certificate_file: c\n      key_file: k\n"
         func outcome(isWarning: Bool) -> ConfigurationOutcome {
             ConfigurationLoader.load(text: text, file: "cutover.yaml", files: files()) { settings in
                 settings.listeners.compactMap(\.tls).flatMap(\.certificates).map {
-                    FileFinding(keyPath: $0.keyPath + ".key_file", file: $0.keyFile, problem: "odd", isWarning: isWarning)
+                    FileFinding(
+                        keyPath: $0.keyPath + ".key_file", file: $0.keyFile, problem: "odd", isWarning: isWarning)
                 }
             }
         }

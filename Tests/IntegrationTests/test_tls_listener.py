@@ -185,9 +185,10 @@ def test_a_slow_reader_holds_the_backend_back(secure, authority, legacy):
 
 
 def test_a_slow_backend_holds_an_upload_back(make_secure, authority, legacy):
-    gateway = make_secure(routes=[{"match": "POST /up", "kind": "split"}])
+    gateway = make_secure(
+        routes=[{"match": "POST /up", "kind": "split"}], backends={"legacy": {"timeout": "60s"}}, timeouts={"body": "60s"})
     go = threading.Event()
-    legacy.before_body = lambda request: go.wait(20)
+    legacy.before_body = lambda request: go.wait(60)
     size, sent = 48 << 20, []
 
     def upload(client):
@@ -255,7 +256,7 @@ def test_an_idle_client_with_tls_keeps_its_connection(make_secure, authority):
         time.sleep(1.5)
         assert client.request("GET", "/").status == 200
         begin = time.monotonic()
-        assert client.socket.recv(1) == b"" or True
+        assert client.socket.recv(1) == b""
         assert time.monotonic() - begin > 2
     assert gateway.metrics()("cutover_limit_hits_total", limit="client_idle_time") == 1
 
@@ -376,13 +377,12 @@ def test_keys_may_be_changed_in_the_middle(secure, authority):
         for _ in range(2):
             client.stdin.write(b"K\n")
             client.stdin.flush()
-            eventually(lambda: seen.count(b"KEYUPDATE\n"), "the keys are changed")
-            seen[:] = [line for line in seen if line != b"KEYUPDATE\n"]
+            eventually(lambda: any(b"KEYUPDATE" in line for line in seen), "the keys are changed")
+            seen.clear()
             time.sleep(0.2)  # openssl takes a command only at the begin of what it reads.
             client.stdin.write(b"GET / HTTP/1.1\nHost: a\n\n")
             client.stdin.flush()
             eventually(lambda: any(line.startswith(b"HTTP/1.1 200") for line in seen), "the answer")
-            seen.clear()
         client.stdin.close()
         client.kill()
         thread.join()

@@ -59,7 +59,8 @@ enum Schema {
 
     /// The sections of the configuration file.
     static let configuration = [
-        top, listener, listenerTLS, certificate, admin, adminTLS, adminCertificate, user, userSource, jwt, backends, backend, backendTLS, timeouts,
+        top, listener, listenerTLS, certificate, admin, adminTLS, adminCertificate, user, userSource, jwt, backends,
+        backend, backendTLS, timeouts,
         limits, route, shadow, writes, fallback, breaker,
     ]
 

@@ -87,6 +87,7 @@ final class ClientSession: @unchecked Sendable {
                 } while try !client.receive() && !client.holdsPartOfRecord
             } catch {
                 if error == .timeout { metrics.limitHit(.clientIdleTime) }
+                client.tls?.finishWriting()
                 throw .gone
             }
             isIdle = false

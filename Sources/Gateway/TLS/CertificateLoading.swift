@@ -23,7 +23,10 @@ struct CertificateLoading {
         }
         guard SSL_CTX_use_PrivateKey_file(context, files.keyFile, SSL_FILETYPE_PEM) == 1 else {
             let isOther = ctls_reason(ERR_peek_last_error()) == X509_R_KEY_VALUES_MISMATCH
-            let what = isOther ? "not the key of the certificate:" : reason("no private key in PEM without a passphrase can be read from")
+            let what =
+                isOther
+                ? "not the key of the certificate:"
+                : reason("no private key in PEM without a passphrase can be read from")
             ERR_clear_error()
             return add(keyPath, files.keyFile, what)
         }

@@ -56,7 +56,8 @@ package struct TLSMaterial: Sendable {
         }
         let made = listeners + [admin]
         let wanted = settings.listeners.map(\.tls) + [settings.admin.tls]
-        let isWhole = zip(made, wanted).allSatisfy { ($0 == nil) == ($1 == nil) }
+        let isWhole =
+            zip(made, wanted).allSatisfy { ($0 == nil) == ($1 == nil) }
             && (legacy != nil) == (settings.legacy.scheme == "https")
             && (new != nil) == (settings.new.scheme == "https")
         // A backend that OpenSSL makes nothing for must not be spoken to without TLS.

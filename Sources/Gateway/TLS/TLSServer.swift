@@ -29,9 +29,13 @@ final class TLSServer: @unchecked Sendable {
         }
         self.contexts = contexts
         findings += found
-        guard contexts.count == settings.certificates.count, !found.contains(where: { !$0.isWarning }) else { return nil }
+        guard let first = contexts.first, contexts.count == settings.certificates.count,
+            !found.contains(where: { !$0.isWarning })
+        else {
+            return nil
+        }
         // The object outlives its contexts' SSLs, each of which keeps it through its stream.
-        ctls_set_server_name_callback(contexts[0], chooseCertificate, Unmanaged.passUnretained(self).toOpaque())
+        ctls_set_server_name_callback(first, chooseCertificate, Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit { for context in contexts { SSL_CTX_free(context) } }
@@ -66,7 +70,8 @@ final class TLSServer: @unchecked Sendable {
                 var again = CertificateLoading(into: context)
                 again.trust(authorities, keyPath: "", asked: true)
             }
-            let mode = settings.isClientCertificateOptional
+            let mode =
+                settings.isClientCertificateOptional
                 ? SSL_VERIFY_PEER : SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
             SSL_CTX_set_verify(context, mode, nil)
         }

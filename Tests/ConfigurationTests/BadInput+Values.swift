@@ -176,8 +176,8 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: listen.tls.key_file: missing; accepted: a PEM file"),
     BadInput(
         "listen: {address: \"127.0.0.1:8443\", tls: {certificates: [{certificate_file: a, key: b}]}}",
-        "cutover.yaml:1: listen.tls.certificates[0].key: unknown key \"key\"; accepted: certificate_file, key_file; did you mean key_file?"
-    ),
+        "cutover.yaml:1: listen.tls.certificates[0].key: unknown key \"key\"; accepted: certificate_file, key_file",
+        "cutover.yaml:1: listen.tls.certificates[0].key_file: missing; accepted: a PEM file"),
     BadInput(
         "listen: {address: \"127.0.0.1:8443\", tls: {certificate_file: a, key_file: b, client_certificate: never, client_ca_file: c}}",
         "cutover.yaml:1: listen.tls.client_certificate: not known \"never\"; accepted: required, optional"),

@@ -1,6 +1,7 @@
 """TLS towards the backends: who is trusted, what a wrong certificate comes to, and that connections are used again."""
 
 import hashlib
+import json
 import socket
 import ssl
 import threading
@@ -256,6 +257,26 @@ def test_a_body_without_length_that_ends_without_goodbye_is_broken(make_before, 
         [b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nwhole", lambda reader: unwrapped(reader.socket)])
     assert gateway.get("/", user="u").body == b"whole"
     assert gateway.metrics()("cutover_requests_total", code="499") == 1
+
+
+def test_what_the_control_plane_asks_of_a_backend_uses_its_tls(make_gateway, make_backend, authority, new):
+    """The probe before a promotion into the last stage."""
+    own = authority.sign("gateway.test")
+    legacy = make_backend(authority.sign("elsewhere.test"), client_authority=authority)
+    tls = {"ca_file": str(authority.file), "server_name": "elsewhere.test", **own.files}
+    plan = {"name": "p", "stages": [{"name": "begin", "percent": 0}, {"name": "full", "percent": 100}]}
+
+    def promoted(**changes):
+        gateway = make_gateway(
+            legacy, new, plan=plan, config={"backends": {"legacy": {"tls": {**tls, **changes}}}})
+        status, answer, _ = gateway.admin("POST", "/api/v1/rollout/promote", {"to": "full"}, token=gateway.token())
+        return status, json.dumps(answer)
+
+    assert promoted()[0] == 200
+    assert set(legacy.names) == {"elsewhere.test"} and legacy.requests[-1]["Host"].startswith("localhost:")
+    status, answer = promoted(server_name="localhost")
+    assert status == 409 and "legacy does not answer" in answer
+    assert promoted(server_name="localhost", verify=False)[0] == 200
 
 
 def unwrapped(peer):

@@ -126,28 +126,59 @@ def test_a_handshake_that_takes_too_long_is_ended(make_secure):
 
 def test_a_handshake_byte_by_byte_holds(secure, authority):
     """TLS records in the smallest pieces: nothing is lost between two reads."""
-    context = client_context(authority)
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    client = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
-    with socket.create_connection(secure.address) as peer:
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with InPieces(secure, authority) as client:
+        client.step(client.tls.do_handshake)
+        client.tls.write(request_bytes("GET", "/"))
+        client.send()
+        assert client.step(lambda: client.tls.read(12)) == b"HTTP/1.1 200"
 
-        def send():
-            for byte in outgoing.read():
-                peer.sendall(bytes([byte]))
 
-        def step(action):
-            while True:
-                try:
-                    return action()
-                except ssl.SSLWantReadError:
-                    send()
-                    incoming.write(peer.recv(1))
+class InPieces:
+    """A client whose every byte is a packet of its own, and that reads one at a time."""
 
-        step(client.do_handshake)
-        client.write(request_bytes("GET", "/"))
-        send()
-        assert step(lambda: client.read(12)) == b"HTTP/1.1 200"
+    def __init__(self, gateway, authority):
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = client_context(authority).wrap_bio(self.incoming, self.outgoing, server_hostname="localhost")
+        self.peer = socket.create_connection(gateway.address, timeout=20)
+        self.peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.peer.close()
+
+    def send(self):
+        for byte in self.outgoing.read():
+            self.peer.sendall(bytes([byte]))
+
+    def step(self, action):
+        """What an action of the protocol returns when it has what it needs."""
+        while True:
+            try:
+                return action()
+            except ssl.SSLWantReadError:
+                self.send()
+                data = self.peer.recv(1)
+                if data:
+                    self.incoming.write(data)
+                else:
+                    self.incoming.write_eof()
+
+
+def test_a_client_that_says_it_sends_no_more_is_still_answered(secure, authority, legacy):
+    """close_notify closes one direction only (RFC 8446 §6.1); the connection itself is open."""
+    go = threading.Event()
+    legacy.answer = lambda request: [go, reply(b"late")]
+    with InPieces(secure, authority) as client:
+        client.step(client.tls.do_handshake)
+        client.tls.write(request_bytes("GET", "/"))
+        with pytest.raises(ssl.SSLWantReadError):
+            client.tls.unwrap()
+        client.send()
+        eventually(lambda: legacy.begun, "the request is under way")
+        go.set()
+        assert b"late" in client.step(lambda: client.tls.read(4096))
 
 
 def test_clients_that_vanish_in_the_handshake_leave_nothing(secure):

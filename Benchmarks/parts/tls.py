@@ -66,7 +66,7 @@ def run(options):
                      f"{min(costs):.1f} – {max(costs):.1f} µs", f"{rate:,.0f}"))
     ratio = statistics.median(own[0] / other[0] for own, other in zip(seen["cutover"], seen["nginx"]))
     text = (
-        "As the row \"GET, split by user, metrics on\" above, but the clients speak TLS 1.3: an ECDSA P-256 certificate,"
+        "As the row \"GET, split by user, metrics on\" above, but the clients speak TLS 1.3: ECDSA P-256,"
         f" {options.connections} connections that are kept, so what is measured is records and not handshakes. Both use"
         f" OpenSSL; {options.rounds} alternating rounds of {options.seconds} s, medians. wrk decrypts on the same"
         " machine, and is not counted.")

@@ -217,7 +217,8 @@ def test_a_slow_reader_holds_the_backend_back(secure, authority, legacy):
 
 def test_a_slow_backend_holds_an_upload_back(make_secure, authority, legacy):
     gateway = make_secure(
-        routes=[{"match": "POST /up", "kind": "split"}], backends={"legacy": {"timeout": "60s"}}, timeouts={"body": "60s"})
+        routes=[{"match": "POST /up", "kind": "split"}], backends={"legacy": {"timeout": "60s"}},
+        timeouts={"body": "60s"})
     go = threading.Event()
     legacy.before_body = lambda request: go.wait(60)
     size, sent = 48 << 20, []
@@ -259,8 +260,9 @@ def test_the_end_of_an_answer_is_told_from_a_break(secure, authority, legacy):
         client.send(request_bytes("GET", "/", [("Connection", "close")]))
         assert client.response().body == b'{"ok":true}'
         assert client.socket.recv(1) == b""
-    legacy.answer = lambda request: iter(
-        [b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart", lambda reader: reader.socket.shutdown(socket.SHUT_RDWR)])
+    legacy.answer = lambda request: iter([
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart",
+        lambda reader: reader.socket.shutdown(socket.SHUT_RDWR)])
     with connect(secure, authority) as client:
         client.send(request_bytes("GET", "/"))
         assert client.head().status == 200

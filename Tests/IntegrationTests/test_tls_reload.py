@@ -165,7 +165,8 @@ def test_check_names_every_file_that_is_wrong(secure, authority, scratch):
     assert len(lines) == 4
     assert any("listen[0].tls.certificates[0].key_file: not the key of the certificate" in line for line in lines)
     for key in ("listen[0].tls.client_ca_file", "admin.tls.certificate_file", "backends.new.tls.ca_file"):
-        assert any(f"{key}: cannot be read (No such file or directory) \"{gone}\"" in line for line in lines), (key, lines)
+        message = f"{key}: cannot be read (No such file or directory) \"{gone}\""
+        assert any(message in line for line in lines), (key, lines)
 
 
 def test_serve_refuses_what_check_refuses(secure):

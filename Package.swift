@@ -79,7 +79,7 @@ let package = Package(
         ground("CYAML", libraries: ["yaml"]),
         ground("CCompress", libraries: ["z", "brotlidec"]),
         ground("CCurl", libraries: ["curl"]),
-        ground("COpenSSL", libraries: ["crypto"]),
+        ground("COpenSSL", libraries: ["ssl", "crypto"]),
         // The operators' page: its files become bytes of the binary.
         .target(name: "CPage", exclude: ["web"]),
         // What Benchmarks/hash.py measures; part of no product that is installed.

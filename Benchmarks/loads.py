@@ -22,11 +22,12 @@ class Load(NamedTuple):
     max: float = 0
 
 
-def wrk(port, method, seconds, connections):
+def wrk(port, method, seconds, connections, scheme="http"):
     """As many requests as the connections take, without pauses."""
     done = subprocess.run(
         ["wrk", "--threads", "1", "--connections", str(connections), "--duration", f"{seconds}s", "--script",
-         HERE / "requests.lua", f"http://127.0.0.1:{port}/", "--", method], capture_output=True, text=True, check=True)
+         HERE / "requests.lua", f"{scheme}://127.0.0.1:{port}/", "--", method],
+        capture_output=True, text=True, check=True)
     total = int(re.search(r"(\d+) requests in", done.stdout)[1])
     rate = float(re.search(r"Requests/sec:\s*([\d.]+)", done.stdout)[1])
     wrong = re.search(r"Non-2xx or 3xx responses: (\d+)", done.stdout)

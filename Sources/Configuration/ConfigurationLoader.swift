@@ -14,16 +14,18 @@ package enum ConfigurationLoader {
     ///
     /// Blocks on file I/O: call it off the event loops. A file of nil means flags and defaults only.
     ///
-    /// - Parameter problem: what is wrong with the key file of a source of ids, nil when it can be used. A seam: what keys look
-    ///   like is known above this floor.
+    /// - Parameters:
+    ///   - problem: what is wrong with the key file of a source of ids, nil when it can be used. A seam: what keys look like is known
+    ///     above this floor.
+    ///   - inspection: is asked about what is in the other files that are named.
     package static func load(
         file: String?, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk,
-        problem: @escaping (UserSource) -> String? = { _ in nil }
+        problem: @escaping (UserSource) -> String? = { _ in nil }, inspection: FileInspection = { _ in [] }
     ) -> ConfigurationOutcome {
-        guard let file else { return Loading(file: nil, flags: flags, files: files).run(text: nil) }
+        guard let file else { return Loading(file: nil, flags: flags, files: files).run(text: nil, inspection) }
         switch files.read(file, limit: NodeBuilder.maximumBytes + 1) {
         case .success(let text):
-            return Loading(file: file, flags: flags, files: files, problem: problem).run(text: text)
+            return Loading(file: file, flags: flags, files: files, problem: problem).run(text: text, inspection)
         case .failure(let failure):
             return .errors([
                 ConfigurationError(file: file, line: nil, keyPath: "", problem: "cannot be read (\(failure.reason))")
@@ -34,9 +36,9 @@ package enum ConfigurationLoader {
     /// The same for text that is already in memory; `file` names it in messages and anchors its relative paths.
     package static func load(
         text: String, file: String, flags: ConfigurationFlags = ConfigurationFlags(), files: ConfigurationFiles = .disk,
-        problem: @escaping (UserSource) -> String? = { _ in nil }
+        problem: @escaping (UserSource) -> String? = { _ in nil }, inspection: FileInspection = { _ in [] }
     ) -> ConfigurationOutcome {
-        Loading(file: file, flags: flags, files: files, problem: problem).run(text: Array(text.utf8))
+        Loading(file: file, flags: flags, files: files, problem: problem).run(text: Array(text.utf8), inspection)
     }
 }
 
@@ -59,10 +61,14 @@ struct Loading {
         diagnostics = Diagnostics(file: file ?? Diagnostics.commandLine)
     }
 
-    func run(text: [UInt8]?) -> ConfigurationOutcome {
+    func run(text: [UInt8]?, _ inspection: FileInspection = { _ in [] }) -> ConfigurationOutcome {
         let decoded = decode(text: text)
-        for refused in UnsupportedFeatures.refused(decoded.settings, listenerPaths: decoded.listenerPaths) {
-            diagnostics.error(refused.keyPath, "\(refused.what) is not supported by this version yet")
+        for finding in inspection(decoded.settings) where !diagnostics.hasFailedWithin(finding.keyPath) {
+            if finding.isWarning {
+                diagnostics.warn(finding.keyPath, value: finding.file, finding.problem)
+            } else {
+                diagnostics.error(finding.keyPath, value: finding.file, finding.problem)
+            }
         }
         let errors = Self.sorted(diagnostics.errors) + Self.sorted(decoded.planDiagnostics?.errors ?? [])
         if !errors.isEmpty { return .errors(errors) }
@@ -71,7 +77,7 @@ struct Loading {
             warnings: Self.sorted(diagnostics.warnings) + Self.sorted(decoded.planDiagnostics?.warnings ?? []))
     }
 
-    /// Everything but the refusal of what this version cannot do.
+    /// Everything but what is in the files that are named.
     func decode(text: [UInt8]?) -> Decoded {
         var decoder = SettingsDecoder(diagnostics: diagnostics, directory: file.map { Paths.directory(of: $0) } ?? "")
         if let text {

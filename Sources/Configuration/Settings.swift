@@ -47,14 +47,33 @@ package struct ListenerSettings: Sendable, Equatable {
 }
 
 package struct TLSListenerSettings: Sendable, Equatable {
+    /// Never empty; the first one is for clients that ask for no name, or for one that none has.
+    package var certificates: [CertificateFiles]
+    /// Authorities of the clients' certificates; nil asks for none.
+    package var clientCAFile: String?
+    /// Clients without a certificate are let in, too.
+    package var isClientCertificateOptional = false
+    /// Key path of the section, for messages.
+    package var keyPath: String
+
+    package init(certificates: [CertificateFiles], clientCAFile: String? = nil, keyPath: String = "") {
+        self.certificates = certificates
+        self.clientCAFile = clientCAFile
+        self.keyPath = keyPath
+    }
+}
+
+/// A certificate with what leads from it to its authority, and its key; both in PEM.
+package struct CertificateFiles: Sendable, Equatable {
     package var certificateFile: String
     package var keyFile: String
-    package var clientCAFile: String?
+    /// Key path of the section that names them, for messages.
+    package var keyPath: String
 
-    package init(certificateFile: String, keyFile: String, clientCAFile: String?) {
+    package init(certificateFile: String, keyFile: String, keyPath: String = "") {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
-        self.clientCAFile = clientCAFile
+        self.keyPath = keyPath
     }
 }
 
@@ -108,6 +127,8 @@ package struct TLSBackendSettings: Sendable, Equatable {
     package var verify = true
     package var caFile: String?
     package var serverName: String?
+    /// What the gateway shows of itself; nil shows nothing.
+    package var certificate: CertificateFiles?
 
     package init() {}
 }

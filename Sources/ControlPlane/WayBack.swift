@@ -28,7 +28,7 @@ package struct WayBack: Sendable {
         var request = HTTPRequest(url: backend.urlText + "/")
         request.timeoutMilliseconds = probeMilliseconds
         request.maximumBytes = 1 << 20
-        request.authorityFile = backend.tls?.caFile
+        request.useTLS(of: backend)
         do throws(HTTPFailure) {
             let answer = try EasyHandle().exchange(request)
             return answer.status >= 500 ? "it answers \(answer.status)" : nil

@@ -29,9 +29,9 @@ func serve(_ invocation: Invocation) -> Int32 {
             settings: settings, reload: { invocation.loadConfiguration(file: file) }, onFenced: { startAnew() })
         let (ports, adminPort) = try server.start()
         for (listener, port) in zip(settings.listeners, ports) {
-            console.print("cutover: listening on http://\(address(listener.address, port))")
+            console.print("cutover: listening on \(scheme(listener))://\(address(listener.address, port))")
         }
-        console.print("cutover: admin on http://\(address(settings.admin.address, adminPort))")
+        console.print("cutover: admin on \(scheme(settings.admin))://\(address(settings.admin.address, adminPort))")
         console.print("cutover: ready")
         return wait(for: &signals, server)
     } catch {
@@ -50,6 +50,8 @@ private func startAnew() {
     // Only when it cannot: a supervisor starts it then (EX_TEMPFAIL).
     _exit(75)
 }
+
+private func scheme(_ listener: ListenerSettings) -> String { listener.tls == nil ? "http" : "https" }
 
 /// The address with the port that was really bound.
 private func address(_ configured: String, _ port: UInt16) -> String {

@@ -12,6 +12,8 @@ package final class DataPlane: Sendable {
     package let metrics: [LoopMetrics]
     let loops: [EventLoop]
     let workers: [Worker]
+    /// Certificates and keys in force.
+    private let tls: TLSStanding
     private let backends: Mutex<(legacy: SharedBackend, new: SharedBackend)>
     private let listening = Mutex<[UInt16]>([])
     private let stopped = Atomic<Bool>(false)
@@ -24,10 +26,13 @@ package final class DataPlane: Sendable {
     /// - Parameters:
     ///   - workers: number of event loops, one thread each.
     ///   - window: how many second legs of a side are kept in memory.
+    ///   - tls: certificates and keys of listeners and backends.
     package init(
-        snapshot: Snapshot, journal: any WriteJournal, workers count: Int, window: WindowLimits = WindowLimits()
+        snapshot: Snapshot, journal: any WriteJournal, workers count: Int, window: WindowLimits = WindowLimits(),
+        tls: TLSStanding = TLSStanding(TLSMaterial())
     ) {
-        let shared = SharedState(settings: snapshot.settings, journal: journal, window: window)
+        let shared = SharedState(settings: snapshot.settings, journal: journal, window: window, tls: tls.current)
+        self.tls = tls
         let loops = (0..<count).map { _ in EventLoop() }
         let metrics = (0..<count).map { _ in LoopMetrics() }
         self.shared = shared
@@ -50,11 +55,12 @@ package final class DataPlane: Sendable {
         legacy.endpoint.refresh()
         new.endpoint.refresh()
         var ports: [UInt16] = []
-        for address in listeners {
+        for (index, address) in listeners.enumerated() {
             let bound = try bind(address, count: workers.count)
             ports.append(bound.port)
+            let port = tls.ports.indices.contains(index) ? tls.ports[index] : nil
             for (worker, descriptor) in zip(workers, bound.descriptors) {
-                worker.loop.execute { worker.listen(descriptor) }
+                worker.loop.execute { worker.listen(descriptor, tls: port) }
             }
         }
         isRunning.store(true, ordering: .sequentiallyConsistent)
@@ -111,16 +117,18 @@ package final class DataPlane: Sendable {
         if !left.wait(milliseconds: 1000) { logLine("a loop has not taken over a change within 1 s") }
     }
 
-    /// Publishes a reloaded configuration, with new pools where a backend or the breaker changed.
+    /// Publishes a reloaded configuration, with new pools where a backend, its certificates or the breaker changed.
     package func reload(_ snapshot: Snapshot, from old: Settings) {
         let settings = snapshot.settings
         let breakerChanged = settings.fallback.breaker != old.fallback.breaker
+        let material = tls.current
+        let tlsChanged = backends.withLock { ($0.legacy.tls !== material.legacy, $0.new.tls !== material.new) }
         let legacy =
-            settings.legacy != old.legacy || breakerChanged
-            ? SharedBackend(settings.legacy, breaker: settings.fallback.breaker) : nil
+            settings.legacy != old.legacy || breakerChanged || tlsChanged.0
+            ? SharedBackend(settings.legacy, breaker: settings.fallback.breaker, tls: material.legacy) : nil
         let new =
-            settings.new != old.new || breakerChanged
-            ? SharedBackend(settings.new, breaker: settings.fallback.breaker) : nil
+            settings.new != old.new || breakerChanged || tlsChanged.1
+            ? SharedBackend(settings.new, breaker: settings.fallback.breaker, tls: material.new) : nil
         legacy?.endpoint.refresh()
         new?.endpoint.refresh()
         backends.withLock { current in

@@ -13,6 +13,12 @@ package struct HTTPRequest: Sendable {
     package var wantsBody = true
     /// PEM file of the authorities to trust instead of the system's.
     package var authorityFile: String?
+    /// False takes whatever certificate is shown.
+    package var verifiesPeer = true
+    /// Name that the certificate must have instead of the URL's host, and that is asked for.
+    package var serverName: String?
+    /// PEM files of what is shown of this side.
+    package var certificate: (certificateFile: String, keyFile: String)?
     /// `User-Agent`, unless a header line says another.
     package var userAgent = "cutover"
 
@@ -20,6 +26,17 @@ package struct HTTPRequest: Sendable {
         self.method = method
         self.url = url
         self.body = body
+    }
+}
+
+extension HTTPRequest {
+    /// Host and port of an https URL, and what follows; nil for any other.
+    var place: (authority: String, rest: Substring)? {
+        let scheme = "https://"
+        guard url.hasPrefix(scheme) else { return nil }
+        let rest = url.dropFirst(scheme.count)
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        return (String(rest[..<end]), rest[end...])
     }
 }
 

@@ -98,6 +98,13 @@
     /// How many histograms there are.
     @inlinable package static var histogramCount: Int { 12 }
 
+    /// TLS, behind the histograms: peer × (handshakes by version and resumption, then failures by reason).
+    @inlinable package static var tls: Int { histograms + histogramCount * histogramStride }
+    /// Distance from one peer to the next.
+    @inlinable package static var tlsPerPeer: Int { 16 }
+    /// Where the failures of a peer begin.
+    @inlinable package static var tlsFailures: Int { 4 }
+
     /// Cells in a block.
-    @inlinable package static var count: Int { histograms + histogramCount * histogramStride }
+    @inlinable package static var count: Int { tls + 4 * tlsPerPeer }
 }

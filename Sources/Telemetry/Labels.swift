@@ -203,3 +203,61 @@
     /// Position in the cell map.
     @inlinable package var index: Int { self == .operator ? 0 : 1 }
 }
+
+/// Who is at the other end of a TLS connection.
+@usableFromInline package enum TLSPeer: String, Sendable, CaseIterable {
+    /// A client of one of the listeners.
+    case client
+    /// A client of the admin listener.
+    case admin
+    case legacy
+    case new
+
+    /// Position in the cell map.
+    @inlinable package var index: Int {
+        switch self {
+        case .client: 0
+        case .admin: 1
+        case .legacy: 2
+        case .new: 3
+        }
+    }
+}
+
+/// Why a TLS handshake came to nothing.
+@usableFromInline package enum TLSFailureReason: String, Sendable, CaseIterable {
+    /// The peer's certificate comes from no authority that is trusted here.
+    case untrusted
+    /// The peer's certificate has expired, or is not valid yet.
+    case expired
+    /// The peer's certificate is for another name.
+    case name
+    /// The peer showed no certificate, or one that is no good for another reason.
+    case certificate
+    /// What the peer sent is not TLS.
+    case notTLS = "not_tls"
+    /// No version, cipher or application protocol in common.
+    case `protocol`
+    /// The peer refused what it was shown.
+    case alert
+    /// The peer went away.
+    case closed
+    case timeout
+    case other
+
+    /// Position in the cell map.
+    @inlinable package var index: Int {
+        switch self {
+        case .untrusted: 0
+        case .expired: 1
+        case .name: 2
+        case .certificate: 3
+        case .notTLS: 4
+        case .protocol: 5
+        case .alert: 6
+        case .closed: 7
+        case .timeout: 8
+        case .other: 9
+        }
+    }
+}

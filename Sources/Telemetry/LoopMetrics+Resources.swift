@@ -59,4 +59,14 @@ extension LoopMetrics {
     /// The rollout went back.
     @inlinable @inline(__always)
     package func rollback(_ trigger: RollbackTrigger) { add(Cells.rollbacks &+ trigger.index) }
+
+    /// A TLS handshake has held.
+    package func tlsHandshake(_ peer: TLSPeer, isVersion13: Bool, isResumed: Bool) {
+        add(Cells.tls + peer.index * Cells.tlsPerPeer + (isVersion13 ? 2 : 0) + (isResumed ? 1 : 0))
+    }
+
+    /// A TLS handshake has failed.
+    package func tlsFailure(_ peer: TLSPeer, _ reason: TLSFailureReason) {
+        add(Cells.tls + peer.index * Cells.tlsPerPeer + Cells.tlsFailures + reason.index)
+    }
 }

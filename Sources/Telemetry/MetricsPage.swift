@@ -20,6 +20,7 @@ package func renderMetrics(_ snapshot: MetricsSnapshot, figures: FourFigures, ga
     text.alerts(gauges.alerts)
     text.history(gauges)
     text.connections(snapshot, gauges)
+    text.tls(snapshot)
     text.process(gauges)
     return text.bytes
 }

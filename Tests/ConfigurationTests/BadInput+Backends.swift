@@ -11,9 +11,9 @@ let badBackends: [BadInput] = [
         "backends: {legacy: {url: \"http://a:1\"}, new: {url: \"http://A:1/\"}}",
         "cutover.yaml:1: backends.new.url: the same backend as legacy \"http://a:1\""),
     BadInput(
-        "backends: {legacy: {url: \"http://user:hunter2@a\"}, new: {url: \"https://b\"}}",
+        "backends: {legacy: {url: \"http://user:hunter2@a\"}, new: {url: \"https://b\", tls: {key_file: k}}}",
         "cutover.yaml:1: backends.legacy.url: a user name or password in the URL \"http://[redacted]@a\"; accepted: http://host[:port][/prefix] or https://…",
-        "cutover.yaml:1: backends.new.url: an https backend is not supported by this version yet"),
+        "cutover.yaml:1: backends.new.tls.certificate_file: missing; accepted: a PEM file"),
     BadInput(
         "backends: {legacy: {url: \"127.0.0.1:7001\"}, new: {url: \"htp://b\"}}",
         "cutover.yaml:1: backends.legacy.url: not a URL \"127.0.0.1:7001\"; accepted: http://host[:port][/prefix] or https://…; did you mean http://127.0.0.1:7001?",
@@ -38,7 +38,7 @@ let badBackends: [BadInput] = [
         "backends:\n  legacy: {url: http://a, timout: 1s}\n  new:\n    url: http://b\n    max_connections: 0\n    tls: {verify: false}",
         "cutover.yaml:2: backends.legacy.timout: unknown key \"timout\"; accepted: url, connect_timeout, timeout, max_connections, tls; did you mean timeout?",
         "cutover.yaml:5: backends.new.max_connections: out of range \"0\"; accepted: a whole number from 1 to 65535",
-        "cutover.yaml:6: backends.new.tls: TLS towards a backend is not supported by this version yet"),
+        "cutover.yaml:6: backends.new.tls: of no use with an http URL; accepted: tls beside a URL with https://"),
     BadInput(
         "backends: {legacy: {url: \"http://127.0.0.1:8080\"}, new: {url: \"http://localhost:9900\"}}",
         "cutover.yaml:1: backends.legacy.url: the gateway's own address (listen) \"http://127.0.0.1:8080\"",

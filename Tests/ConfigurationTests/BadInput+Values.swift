@@ -168,8 +168,22 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: listen[1]: a clash with listen[0] (127.0.0.1:1) in \"0.0.0.0:1\"; accepted: an address of its own"
     ),
     BadInput(
-        "listen: {address: \"127.0.0.1:8443\", tls: {certificate_file: a, key_file: b}}",
-        "cutover.yaml:1: listen.tls: TLS on a listener is not supported by this version yet"),
+        "listen: {address: \"127.0.0.1:8443\", tls: {certificates: []}}",
+        "cutover.yaml:1: listen.tls.certificates: an empty list; accepted: one certificate or more"),
+    BadInput(
+        "listen: {address: \"127.0.0.1:8443\", tls: {}}",
+        "cutover.yaml:1: listen.tls.certificate_file: missing; accepted: a PEM file",
+        "cutover.yaml:1: listen.tls.key_file: missing; accepted: a PEM file"),
+    BadInput(
+        "listen: {address: \"127.0.0.1:8443\", tls: {certificates: [{certificate_file: a, key: b}]}}",
+        "cutover.yaml:1: listen.tls.certificates[0].key: unknown key \"key\"; accepted: certificate_file, key_file",
+        "cutover.yaml:1: listen.tls.certificates[0].key_file: missing; accepted: a PEM file"),
+    BadInput(
+        "listen: {address: \"127.0.0.1:8443\", tls: {certificate_file: a, key_file: b, client_certificate: never, client_ca_file: c}}",
+        "cutover.yaml:1: listen.tls.client_certificate: not known \"never\"; accepted: required, optional"),
+    BadInput(
+        "listen: {address: \"127.0.0.1:8443\", tls: {certificate_file: a, key_file: b, client_certificate: optional}}",
+        "cutover.yaml:1: listen.tls.client_certificate: of no use without client_ca_file"),
     BadInput(
         "listen: [{address: \"127.0.0.1:8443\", tls: {certificate_file: a}}]",
         "cutover.yaml:1: listen[0].tls.key_file: missing; accepted: a PEM file"),
@@ -178,9 +192,8 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: admin: a single value where a mapping is expected; accepted: listen, tls, allow_plaintext"),
     BadInput(
         "admin: {listen: \"0.0.0.0:9900\"}",
-        "cutover.yaml:1: admin.listen: tokens would cross the network unencrypted to reach \"0.0.0.0:9900\"; accepted: 127.0.0.1 or [::1], "
-            + "with a proxy that ends TLS in front of it; where the network itself is private, this address with "
-            + "admin.allow_plaintext: true"),
+        "cutover.yaml:1: admin.listen: tokens would cross the network unencrypted to reach \"0.0.0.0:9900\"; accepted: this address with admin.tls; "
+            + "127.0.0.1 or [::1]; where the network itself is private, this address with admin.allow_plaintext: true"),
     BadInput(
         "admin: {allow_plaintext: \"true\"}",
         "cutover.yaml:1: admin.allow_plaintext: a quoted string is no number or boolean \"true\"; did you mean true without quotes?"

@@ -52,7 +52,7 @@ struct SemanticChecks {
         else { return }
         diagnostics.error(
             "admin.listen", value: address.text, "tokens would cross the network unencrypted to reach",
-            accepted: "127.0.0.1 or [::1], with a proxy that ends TLS in front of it; "
+            accepted: "this address with admin.tls; 127.0.0.1 or [::1]; "
                 + "where the network itself is private, this address with admin.allow_plaintext: true")
     }
 
@@ -64,6 +64,10 @@ struct SemanticChecks {
         }
         for (side, backend) in [("legacy", legacy), ("new", new)] where !backend.host.isEmpty {
             let address = HostPort(host: backend.host, port: backend.port, isIPv6: backend.host.contains(":"))
+            if backend.tls != nil, backend.scheme == "http" {
+                diagnostics.error(
+                    "backends.\(side).tls", "of no use with an http URL", accepted: "tls beside a URL with https://")
+            }
             // A gateway that is its own backend sends every request round in circles.
             if let own = listeners.first(where: { $0.address.isReached(by: address) }) {
                 diagnostics.error(

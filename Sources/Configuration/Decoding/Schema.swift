@@ -16,9 +16,13 @@ enum Schema {
             "routes", "shadow", "writes", "fallback", "plan", "expose",
         ], later: ["migration", "backup"])
     static let listener = Section(path: "listen[]", keys: ["address", "tls"])
-    static let listenerTLS = Section(path: "listen[].tls", keys: ["certificate_file", "key_file", "client_ca_file"])
+    static let listenerTLS = Section(
+        path: "listen[].tls",
+        keys: ["certificate_file", "key_file", "certificates", "client_ca_file", "client_certificate"])
+    static let certificate = Section(path: "listen[].tls.certificates[]", keys: ["certificate_file", "key_file"])
     static let admin = Section(path: "admin", keys: ["listen", "tls", "allow_plaintext"])
     static let adminTLS = Section(path: "admin.tls", keys: listenerTLS.keys)
+    static let adminCertificate = Section(path: "admin.tls.certificates[]", keys: certificate.keys)
     static let user = Section(path: "user", keys: ["from", "anonymous", "unverifiable", "algorithm", "salt"])
     static let userSource = Section(
         path: "user.from[]", keys: ["header", "cookie", "query", "path", "basic", "jwt", "signed_cookie"])
@@ -33,7 +37,8 @@ enum Schema {
     static let backends = Section(path: "backends", keys: ["legacy", "new"])
     static let backend = Section(
         path: "backends.SIDE", keys: ["url", "connect_timeout", "timeout", "max_connections", "tls"])
-    static let backendTLS = Section(path: "backends.SIDE.tls", keys: ["verify", "ca_file", "server_name"])
+    static let backendTLS = Section(
+        path: "backends.SIDE.tls", keys: ["verify", "ca_file", "server_name", "certificate_file", "key_file"])
     static let timeouts = Section(path: "timeouts", keys: ["client_idle", "head", "body", "drain"])
     static let limits = Section(
         path: "limits", keys: ["target", "header_line", "headers", "header_lines", "connections"])
@@ -56,8 +61,8 @@ enum Schema {
 
     /// The sections of the configuration file.
     static let configuration = [
-        top, listener, listenerTLS, admin, adminTLS, user, userSource, jwt, signedCookie, backends, backend, backendTLS,
-        timeouts, limits, route, shadow, writes, fallback, breaker,
+        top, listener, listenerTLS, certificate, admin, adminTLS, adminCertificate, user, userSource, jwt, signedCookie,
+        backends, backend, backendTLS, timeouts, limits, route, shadow, writes, fallback, breaker,
     ]
 
     static let plan = Section(

@@ -21,6 +21,7 @@ extension SettingsDecoder {
             tls.setPlain(&values.verify, "verify", Value.boolean)
             values.caFile = filePath(tls, "ca_file")
             values.serverName = tls.value("server_name", Value.text)
+            if tls.has("certificate_file") || tls.has("key_file") { values.certificate = certificate(tls) }
             backend.tls = values
         }
         return backend

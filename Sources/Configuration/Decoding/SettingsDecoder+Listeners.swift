@@ -28,7 +28,7 @@ extension SettingsDecoder {
         guard let section = Section(node, path: path, schema: Schema.listener, diagnostics: diagnostics) else {
             return nil
         }
-        let tls = tls(section, Schema.listenerTLS)
+        let tls = tls(section, Schema.listenerTLS, Schema.certificate)
         section.requireKey("address", accepted: "host:port")
         return section.value("address", Value.address).map { ListenerSettings(address: $0.text, tls: tls) }
     }
@@ -36,18 +36,63 @@ extension SettingsDecoder {
     mutating func decodeAdmin(_ top: Section) {
         guard let section = top.section("admin", Schema.admin) else { return }
         if let address = section.value("listen", Value.address) { settings.admin.address = address.text }
-        settings.admin.tls = tls(section, Schema.adminTLS)
+        settings.admin.tls = tls(section, Schema.adminTLS, Schema.adminCertificate)
         section.setPlain(&settings.adminAllowsPlaintext, "allow_plaintext", Value.boolean)
     }
 
-    private func tls(_ section: Section, _ schema: Schema.Section) -> TLSListenerSettings? {
+    private func tls(
+        _ section: Section, _ schema: Schema.Section, _ certificate: Schema.Section
+    ) -> TLSListenerSettings? {
         guard let tls = section.section("tls", schema) else { return nil }
-        tls.requireKey("certificate_file", accepted: "a PEM file")
-        tls.requireKey("key_file", accepted: "a PEM file")
+        let list = tls.list("certificates", of: "mappings with certificate_file and key_file")
+        var certificates: [CertificateFiles] = []
+        // One certificate stands in the section itself; more, or all, in the list.
+        if list == nil || tls.has("certificate_file") || tls.has("key_file") {
+            if let own = self.certificate(tls) { certificates.append(own) }
+        }
+        for item in list ?? [] {
+            guard
+                let section = Section(item.node, path: item.path, schema: certificate, diagnostics: diagnostics),
+                let more = self.certificate(section)
+            else { continue }
+            certificates.append(more)
+        }
+        if let list, list.isEmpty, certificates.isEmpty {
+            diagnostics.error(tls.path("certificates"), "an empty list", accepted: "one certificate or more")
+        } else if certificates.count > SettingsDecoder.certificatesMax {
+            diagnostics.error(
+                tls.path("certificates"), "\(certificates.count) certificates",
+                accepted: "\(SettingsDecoder.certificatesMax) at most")
+        }
         let clientCA = filePath(tls, "client_ca_file")
-        guard let certificate = filePath(tls, "certificate_file"), let key = filePath(tls, "key_file") else {
+        let isOptional = tls.value("client_certificate", SettingsDecoder.clientCertificate)
+        if isOptional != nil, !tls.has("client_ca_file") {
+            diagnostics.error(tls.path("client_certificate"), "of no use without client_ca_file")
+        }
+        if certificates.isEmpty { return nil }
+        var settings = TLSListenerSettings(certificates: certificates, clientCAFile: clientCA, keyPath: tls.path)
+        settings.isClientCertificateOptional = isOptional ?? false
+        return settings
+    }
+
+    /// Each handshake looks for its name among all of them.
+    private static let certificatesMax = 100
+
+    private static func clientCertificate(_ text: String) throws(ValueProblem) -> Bool {
+        switch text {
+        case "required": return false
+        case "optional": return true
+        default: throw ValueProblem("not known", accepted: "required, optional")
+        }
+    }
+
+    /// The files of one certificate; nil when they are not both there (then reported).
+    func certificate(_ section: Section) -> CertificateFiles? {
+        section.requireKey("certificate_file", accepted: "a PEM file")
+        section.requireKey("key_file", accepted: "a PEM file")
+        guard let certificate = filePath(section, "certificate_file"), let key = filePath(section, "key_file") else {
             return nil
         }
-        return TLSListenerSettings(certificateFile: certificate, keyFile: key, clientCAFile: clientCA)
+        return CertificateFiles(certificateFile: certificate, keyFile: key, keyPath: section.path)
     }
 }

@@ -98,7 +98,7 @@ struct RecordReader {
         request.headers = headers
         request.timeoutMilliseconds = Int(clamping: backend.timeoutMilliseconds)
         request.maximumBytes = RecordReader.bodyMaxBytes
-        request.authorityFile = backend.tls?.caFile
+        request.useTLS(of: backend)
         return try? EasyHandle().exchange(request)
     }
 

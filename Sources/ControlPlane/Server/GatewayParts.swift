@@ -17,6 +17,8 @@ struct GatewayParts: Sendable {
     let tokens: AdminTokens
     let controller: RolloutController
     let dataPlane: DataPlane
+    /// Certificates and keys in force.
+    let tls: TLSStanding
     /// What the control plane counts.
     let control = LoopMetrics()
     let board: FigureBoard
@@ -36,6 +38,9 @@ struct GatewayParts: Sendable {
         do throws(IdentityError) { identity = try IdentitySources(settings.user) } catch {
             throw ServerError(text: error.text)
         }
+        do throws(TLSMaterialError) { tls = TLSStanding(try TLSMaterial(settings)) } catch {
+            throw ServerError(text: error.text)
+        }
         do throws(JournalError) {
             let health = health
             storage = try Storage(settings, onGroup: { health.isWritable.store($0.failure == nil, ordering: .relaxed) })
@@ -51,7 +56,7 @@ struct GatewayParts: Sendable {
         (controller, snapshot) = try GatewayParts.makeController(settings, identity, storage, control)
         let journal = storage.journal
         let workers = settings.workers ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-        dataPlane = DataPlane(snapshot: snapshot, journal: journal, workers: workers)
+        dataPlane = DataPlane(snapshot: snapshot, journal: journal, workers: workers, tls: tls)
         coordinator.set(dataPlane.shared.coordinator)
         reverseSync = ReverseSync(dataPlane: dataPlane, journal: journal, controller: controller)
         board = FigureBoard(dataPlane: dataPlane, control: control, windowSeconds: settings.plan?.windowSeconds ?? 300)

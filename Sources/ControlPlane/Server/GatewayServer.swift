@@ -61,13 +61,13 @@ package final class GatewayServer: Sendable {
                 reload: { [self] origin in await reload(origin) },
                 isReady: { [self] in isReady.load(ordering: .acquiring) })
             let service = LocalService(
-                bodyMaxBytes: 1 << 20, commonFields: AdminAPI.commonFields,
+                bodyMaxBytes: 1 << 20, commonFields: AdminAPI.commonFields, metrics: parts.control,
                 // The only writer of this counter is the service's own thread.
                 whenFull: { [parts] in parts.control.limitHit(.adminConnections) }
             ) {
                 await api.handle($0)
             }
-            try service.start(address: parts.settings.admin.address)
+            try service.start(address: parts.settings.admin.address, tls: parts.tls.admin)
             admin.withLock { $0 = service }
             let name = gatewayName(parts.settings, port: service.port)
             parts.alerts.call(name)

@@ -41,6 +41,10 @@ final class Reloader: Sendable {
         }
         let identity: IdentitySources
         do throws(IdentityError) { identity = try IdentitySources(fresh.user) } catch { return .invalid([error.text]) }
+        let material: TLSMaterial
+        do throws(TLSMaterialError) { material = try TLSMaterial(fresh, replacing: parts.tls.current) } catch {
+            return .invalid([error.text])
+        }
         do throws(TokenError) {
             let pair = try parts.tokens.reread(mayMake: !origin.isDryRun)
             if origin.isDryRun { return .done(await controller.outcome(ofReloading: fresh, remarks: remarks)) }
@@ -50,6 +54,7 @@ final class Reloader: Sendable {
         } catch {
             return .invalid([error.text])
         }
+        parts.tls.use(material)
         let outcome = await controller.reload(fresh, identity, remarks: remarks, origin)
         tellParts(of: fresh, before: old)
         return .done(outcome)

@@ -7,6 +7,7 @@ struct ControlClient: Sendable {
     let address: AdminAddress
     private let token: TokenSearch
     private let authorityFile: String?
+    private let certificate: (certificateFile: String, keyFile: String)?
     private let timeoutMilliseconds: Int
     private let generation: Int?
     private let command: RefusedCommand
@@ -17,7 +18,9 @@ struct ControlClient: Sendable {
         .value("admin", "URL", "Address of the admin API (else CUTOVER_ADMIN, else \(AdminAddress.fallback))"),
         .value("token-file", "FILE", "File of the token (else CUTOVER_TOKEN, else admin.token in the data directory)"),
         .value("data", "DIR", "Data directory of the gateway (else CUTOVER_DATA, else ./cutover-data)"),
-        .value("ca-file", "FILE", "Authorities to trust for https, in PEM"),
+        .value("ca-file", "FILE", "Authorities to trust for https, in PEM (else CUTOVER_CA_FILE)"),
+        .value("cert-file", "FILE", "Certificate to show where the gateway asks for one, in PEM; with --key-file"),
+        .value("key-file", "FILE", "Its private key, in PEM"),
         .value("timeout", "SECONDS", "How long to wait for an answer (default 10)"),
     ]
 
@@ -32,7 +35,13 @@ struct ControlClient: Sendable {
         timeoutMilliseconds = 1000 * (try invocation.integer("timeout", in: 1...600) ?? 10)
         generation = try invocation.integer("if-generation", in: 0...Int.max)
         token = try TokenSearch.find(invocation, for: address)
-        authorityFile = invocation.value("ca-file")
+        let variable = invocation.environment["CUTOVER_CA_FILE"].flatMap { $0.isEmpty ? nil : $0 }
+        authorityFile = invocation.value("ca-file") ?? variable
+        switch (invocation.value("cert-file"), invocation.value("key-file")) {
+        case (let certificateFile?, let keyFile?): certificate = (certificateFile, keyFile)
+        case (nil, nil): certificate = nil
+        default: throw invocation.usage("--cert-file and --key-file go together")
+        }
         command = RefusedCommand(
             name: invocation.command.name, isForced: invocation.isSet("force"), isDryRun: invocation.isSet("dry-run"))
         exchange = invocation.surroundings.exchange
@@ -54,6 +63,7 @@ struct ControlClient: Sendable {
         var request = HTTPRequest(method: method, url: "\(address.url)/api/v1/\(path)")
         request.timeoutMilliseconds = timeoutMilliseconds
         request.authorityFile = authorityFile
+        request.certificate = certificate
         request.headers.append(
             (name: "Accept", value: "application/json, application/x-ndjson, application/problem+json"))
         if case .found(let token) = token { request.headers.append((name: "Authorization", value: token.headerValue)) }

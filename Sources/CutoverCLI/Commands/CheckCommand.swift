@@ -22,7 +22,8 @@ extension Invocation {
             data: value("data"),
             plan: value("plan"))
         return ConfigurationLoader.load(
-            file: file ?? value("config"), flags: flags, problem: IdentitySources.problem)
+            file: file ?? value("config"), flags: flags, problem: IdentitySources.problem,
+            inspection: TLSMaterial.inspection)
     }
 }
 

@@ -29,6 +29,8 @@ final class Connection: Channel {
     var idleSince: UInt64 = 0
     /// In a pool, with no task waiting for it.
     var isIdle = false
+    /// What passes is encrypted by this; set before the first byte.
+    private(set) var tls: TLSStream?
 
     private unowned(unsafe) let loop: EventLoop
     private var canRead: Bool
@@ -59,6 +61,7 @@ final class Connection: Channel {
         earlyAnswerInterrupts = nil
         onIdleEvent = nil
         if isOpen { loop.close(self) }
+        tls?.descriptorClosed()
         interrupt(.aborted)
     }
 
@@ -69,8 +72,9 @@ final class Connection: Channel {
         if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 || broken { canRead = true }
         if events & EPOLLOUT.rawValue != 0 || broken { canWrite = true }
         if events & EPOLLRDHUP.rawValue != 0 || broken { hungUp = true }
+        if let tls { heard(events, broken, tls) }
         if canWrite { resumeWriter() }
-        if canRead, !resumeReader() {
+        if canRead, !resumeReader(), tls == nil || hasArrivals {
             if isIdle { onIdleEvent?() }
             if let partner, isGone { partner.interrupt(.aborted) }
             if let client = earlyAnswerInterrupts {
@@ -83,6 +87,8 @@ final class Connection: Channel {
     /// The peer has closed and left nothing unread: like nginx, a client that half-closes while it waits is taken for gone.
     var isGone: Bool {
         guard hungUp else { return false }
+        // What is unread may be no more than the farewell of the protocol.
+        if let tls { return !tls.holdsData }
         var byte: UInt8 = 0
         return recv(fd, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) <= 0
     }
@@ -165,7 +171,10 @@ final class Connection: Channel {
     }
 
     /// Something has arrived (or the peer has hung up) that was not read yet.
-    var hasArrivals: Bool { canRead }
+    var hasArrivals: Bool {
+        if let tls, canRead { canRead = tls.hasArrivals }
+        return canRead
+    }
 
     /// The next read asks the kernel, whatever it has told so far.
     func listenOnceMore() { canRead = true }
@@ -174,7 +183,7 @@ final class Connection: Channel {
     func readExhausted() { canRead = false }
 
     /// Nothing has arrived and the peer has not hung up: fit for the next request.
-    var isQuiet: Bool { isOpen && !canRead && !hungUp }
+    var isQuiet: Bool { isOpen && !hungUp && !hasArrivals }
 
     /// One attempt to read; false means EAGAIN.
     @inline(__always)
@@ -185,6 +194,7 @@ final class Connection: Channel {
         }
         input.reserve(2048)
         let want = input.free
+        if let tls { return try receive(want, tls) }
         let n = clinux_recv(fd, input.writable, want)
         if n > 0 {
             input.produced(n)
@@ -244,7 +254,10 @@ final class Connection: Channel {
     /// Writes `output` and then the first `count` bytes of `body`, together where the kernel takes them.
     @inline(__always)
     func flush(with body: Buffer, _ count: Int, timeout: Int64) async throws(IOFailure) {
-        if !output.isEmpty, canWrite, isOpen, count > 0 {
+        var count = count
+        if tls != nil {
+            count &-= join(body, count)
+        } else if !output.isEmpty, canWrite, isOpen, count > 0 {
             let n = clinux_send2(fd, output.readable, output.count, body.readable, count)
             if n > 0 {
                 isConnected = true
@@ -299,6 +312,7 @@ final class Connection: Channel {
             if !isOpen { throw .aborted }
             return 0
         }
+        if let tls { return try send(p, count, tls) }
         let n = clinux_send(fd, p, count)
         if n >= 0 {
             isConnected = true
@@ -313,12 +327,115 @@ final class Connection: Channel {
     }
 
     /// Says that no more will be sent, so that the peer sees the end before the descriptor closes.
-    func finishWriting() { _ = shutdown(fd, Int32(SHUT_WR)) }
+    func finishWriting() {
+        tls?.finishWriting()
+        _ = shutdown(fd, Int32(SHUT_WR))
+    }
 
     @inline(__always)
     private func takeInterruption() -> IOFailure? {
         if interruption == nil { return nil }
         defer { interruption = nil }
         return interruption
+    }
+}
+
+// MARK: TLS
+
+extension Connection {
+    /// Encrypts what passes from now on, once both sides have agreed how. Before the first byte.
+    /// - Parameter timeout: milliseconds for the whole handshake.
+    func secure(with stream: TLSStream, timeout: Int64) async throws(TLSFailure) {
+        tls = stream
+        let end = loop.now &+ UInt64(max(0, timeout))
+        while true {
+            guard isOpen else { throw TLSFailure(.aborted) }
+            let step = try stream.handshake()
+            do throws(IOFailure) {
+                let left = Int64(end) - Int64(loop.now)
+                if step != .done, left <= 0 { throw .timeout }
+                switch step {
+                case .done:
+                    // Data may have come together with the last flight: then no edge tells of it.
+                    canRead = true
+                    canWrite = true
+                    return
+                case .wantsRead:
+                    canRead = stream.canRead
+                    try await waitReadableOnce(left)
+                case .wantsWrite:
+                    canWrite = stream.canWrite
+                    try await waitWritable(left)
+                }
+            } catch {
+                throw TLSFailure(error)
+            }
+        }
+    }
+
+    /// As `fill`, for what has to be there in time as a whole: the bytes of a record, of which nothing can be read before
+    /// its last one, prolong nothing.
+    @inline(__always)
+    func fill(within timeout: Int64) async throws(IOFailure) {
+        if tls == nil { return try await fill(timeout: timeout) }
+        try await fillRecord(within: timeout)
+    }
+
+    private func fillRecord(within timeout: Int64) async throws(IOFailure) {
+        let end = loop.now &+ UInt64(max(0, timeout))
+        while try !receive() {
+            let left = Int64(end) - Int64(loop.now)
+            if left <= 0 { throw .timeout }
+            try await waitReadableOnce(left)
+        }
+    }
+
+    /// What the peer sends next is taken as it is: it has turned out not to speak TLS.
+    func giveUpTLS() { tls = nil }
+
+    private func waitReadableOnce(_ timeout: Int64) async throws(IOFailure) {
+        if canRead { return }
+        loop.setDeadline(self, timeout)
+        await withUnsafeContinuation { reader = $0 }
+        deadline = 0
+        if let failure = takeInterruption() { throw failure }
+    }
+
+    /// A handshake is under way.
+    var isSecuring: Bool { tls.map { !$0.isEstablished } ?? false }
+
+    /// The beginning of a record has arrived, and not yet the rest.
+    var holdsPartOfRecord: Bool { tls?.holdsPart ?? false }
+
+    private func heard(_ events: UInt32, _ broken: Bool, _ tls: TLSStream) {
+        let readable = events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 || broken
+        let writable = events & EPOLLOUT.rawValue != 0 || broken
+        let crossed = tls.heard(readable: readable, writable: writable, hungUp: hungUp)
+        if crossed.read { canRead = true }
+        if crossed.write { canWrite = true }
+    }
+
+    private func receive(_ want: Int, _ tls: TLSStream) throws(IOFailure) -> Bool {
+        let n = try tls.read(input.writable, want)
+        canRead = tls.isWorthReading
+        input.produced(n)
+        return n > 0
+    }
+
+    private func send(_ p: UnsafePointer<UInt8>, _ count: Int, _ tls: TLSStream) throws(IOFailure) -> Int {
+        let n = try tls.write(p, count)
+        canWrite = tls.isWorthWriting
+        return n
+    }
+
+    /// Puts as much of a body behind what waits in `output` as goes out with it in one record.
+    /// - Returns: how many bytes of the body that were.
+    private func join(_ body: Buffer, _ count: Int) -> Int {
+        guard !output.isEmpty else { return 0 }
+        let fits = min(count, TLSStream.recordBytes - output.count)
+        guard fits > 0 else { return 0 }
+        output.append(body.readable, fits)
+        body.consume(fits)
+        return fits
     }
 }

@@ -79,14 +79,18 @@ final class ClientSession: @unchecked Sendable {
             do throws(IOFailure) {
                 repeat {
                     let timeout = timeouts.clientIdleMilliseconds
-                    guard try await client.waitReadableBriefly(timeout: timeout) else {
+                    if client.tls != nil {
+                        try await client.waitReadable(timeout: timeout)
+                    } else if try await !client.waitReadableBriefly(timeout: timeout) {
                         // Between two requests nothing of a session is worth its memory.
                         isResting = worker.rest(client, peerText, timeout - Connection.briefMilliseconds)
                         return false
                     }
-                } while try !client.receive()
+                    // The first part of a record is the begin of a head, which may not take for ever.
+                } while try !client.receive() && !client.holdsPartOfRecord
             } catch {
                 if error == .timeout { metrics.limitHit(.clientIdleTime) }
+                client.tls?.finishWriting()
                 throw .gone
             }
             isIdle = false
@@ -106,7 +110,7 @@ final class ClientSession: @unchecked Sendable {
             let left = Int64(deadline) - Int64(loop.now)
             do throws(IOFailure) {
                 if left <= 0 { throw .timeout }
-                try await client.fill(timeout: left)
+                try await client.fill(within: left)
             } catch {
                 if error == .timeout, !client.input.isEmpty {
                     metrics.limitHit(.clientHeadTime)

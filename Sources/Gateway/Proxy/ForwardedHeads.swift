@@ -69,7 +69,9 @@ extension ClientSession {
         } else {
             out.append(forwardedForLine)
         }
-        if !head.has(.forwardedProto) { out.append("X-Forwarded-Proto: http\r\n") }
+        if !head.has(.forwardedProto) {
+            out.append(client.tls == nil ? "X-Forwarded-Proto: http\r\n" : "X-Forwarded-Proto: https\r\n")
+        }
         if !head.has(.forwardedHost), let host = head.firstField(kind: .host) {
             out.append("X-Forwarded-Host: ")
             out.append(p + Int(host.valueStart), Int(host.valueEnd) &- Int(host.valueStart))

@@ -6,6 +6,8 @@ import Telemetry
 enum OwnAnswer {
     case malformed(HeadFault)
     case malformedBody
+    /// HTTP without TLS where TLS is spoken.
+    case plaintext
     case requestTimeout
     /// A token or a signed cookie does not hold, and `user.unverifiable` is 401.
     case unauthorized(IdentityRejection)
@@ -24,7 +26,7 @@ enum OwnAnswer {
     var status: Int {
         switch self {
         case .malformed(let fault): fault.status
-        case .malformedBody: 400
+        case .malformedBody, .plaintext: 400
         case .requestTimeout: 408
         case .unauthorized: 401
         case .bodyTooLarge: 413
@@ -46,6 +48,7 @@ enum OwnAnswer {
         switch self {
         case .malformed: "malformed-request"
         case .malformedBody: "malformed-body"
+        case .plaintext: "tls-required"
         case .requestTimeout: "request-timeout"
         case .unauthorized: "invalid-token"
         case .bodyTooLarge: "body-too-large"
@@ -72,6 +75,7 @@ enum OwnAnswer {
         switch self {
         case .malformed(let fault): "\(fault.text)"
         case .malformedBody: "the body's framing is broken"
+        case .plaintext: "this address speaks TLS: write https"
         case .requestTimeout: "the request did not arrive in time"
         case .unauthorized(.expired): "the token has expired"
         case .unauthorized(.notYetValid): "the token is not valid yet"

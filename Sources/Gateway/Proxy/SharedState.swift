@@ -8,9 +8,12 @@ package final class SharedState: Sendable {
     package let mismatches: MismatchLog
     package let coordinator: WriteCoordinator
 
-    package init(settings: Settings, journal: any WriteJournal, window: WindowLimits = WindowLimits()) {
-        legacy = SharedBackend(settings.legacy, breaker: settings.fallback.breaker)
-        new = SharedBackend(settings.new, breaker: settings.fallback.breaker)
+    package init(
+        settings: Settings, journal: any WriteJournal, window: WindowLimits = WindowLimits(),
+        tls: TLSMaterial = TLSMaterial()
+    ) {
+        legacy = SharedBackend(settings.legacy, breaker: settings.fallback.breaker, tls: tls.legacy)
+        new = SharedBackend(settings.new, breaker: settings.fallback.breaker, tls: tls.new)
         mismatches = MismatchLog()
         coordinator = WriteCoordinator(journal: journal, limits: window)
     }

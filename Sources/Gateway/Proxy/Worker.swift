@@ -101,14 +101,15 @@ final class Worker: @unchecked Sendable {
     // MARK: Clients
 
     /// Accepts clients from a listening descriptor until the worker drains.
-    func listen(_ descriptor: Int32) {
+    /// - Parameter tls: the listener's certificates; nil serves without TLS.
+    func listen(_ descriptor: Int32, tls: TLSPort? = nil) {
         let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {
             await acceptClients(from: listener, loop: self.loop) {
                 self.metrics.limitHit(.clientConnections)
             } admit: {
-                self.admit($0, $1)
+                self.admit($0, $1, tls)
             }
         }
     }
@@ -127,22 +128,26 @@ final class Worker: @unchecked Sendable {
     private static let reservedDescriptors = 96
 
     /// Serves one more client. Takes the descriptor over.
-    func admit(_ descriptor: Int32, _ peer: sockaddr_storage) {
+    func admit(_ descriptor: Int32, _ peer: sockaddr_storage, _ tls: TLSPort? = nil) {
         guard sessions.count + resting.count < connectionsMax else {
             metrics.limitHit(.clientConnections)
             close(descriptor)
             return
         }
         let connection = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
+        let stream = tls?.current.stream(fd: descriptor)
+        guard tls == nil || stream != nil else { return connection.close() }
         metrics.clientAccepted()
-        serve(connection, hostText(peer))
+        serve(connection, hostText(peer), securedBy: stream)
     }
 
-    private func serve(_ connection: Connection, _ peerText: [UInt8]) {
+    private func serve(_ connection: Connection, _ peerText: [UInt8], securedBy stream: TLSStream? = nil) {
         let session = ClientSession(worker: self, client: connection, peerText: peerText)
         sessions[ObjectIdentifier(session)] = session
         Task.immediate(executorPreference: loop) {
-            await session.serve()
+            var isFit = true
+            if let stream { isFit = await session.secure(with: stream) }
+            if isFit { await session.serve() }
             self.ended(session)
         }
     }
@@ -159,6 +164,7 @@ final class Worker: @unchecked Sendable {
     }
 
     /// Lets a client that has been silent for a while, between two requests, do without a session.
+    /// Not one with TLS: what its peer and it have agreed on is a part of the session.
     /// - Returns: false when the gateway does not wait for idle clients any more.
     func rest(_ client: Connection, _ peerText: [UInt8], _ milliseconds: Int64) -> Bool {
         guard !isDraining else { return false }
@@ -190,7 +196,9 @@ final class Worker: @unchecked Sendable {
         whenDrained = done
         for listener in listeners { listener.close() }
         listeners.removeAll()
-        for session in sessions.values where session.isIdle { session.client.interrupt(.aborted) }
+        for session in sessions.values where session.isIdle || session.client.isSecuring {
+            session.client.interrupt(.aborted)
+        }
         for client in resting.removeAll() {
             loop.close(client)
             metrics.clientClosed()

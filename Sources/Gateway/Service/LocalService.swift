@@ -1,6 +1,7 @@
 import CLinux
 import HTTPWire
 import Synchronization
+package import Telemetry
 
 /// A request to a `LocalService`, whole.
 package struct ServiceRequest: Sendable {
@@ -68,6 +69,8 @@ package final class LocalService: @unchecked Sendable {
     private let bodyPartMilliseconds: Int64
     private let idleMilliseconds: Int64
     private let whenFull: @Sendable () -> Void
+    /// Where its handshakes are counted; written on the service's thread only.
+    private let metrics: LoopMetrics?
     // Touched on the loop's thread only.
     private var sessions: [ObjectIdentifier: ServiceSession] = [:]
     private var listeners: [Connection] = []
@@ -79,11 +82,13 @@ package final class LocalService: @unchecked Sendable {
     /// - Parameters:
     ///   - commonFields: fields of every answer, those to malformed requests included; an answer that has a field of the same
     ///     name keeps its own.
+    ///   - metrics: counts TLS handshakes as the admin listener's.
     ///   - whenFull: a connection was closed because there are `connectionsMax`; on the service's thread.
     package init(
         bodyMaxBytes: Int = 8 << 20, connectionsMax: Int = 1024, bodyPartMilliseconds: Int64 = 30_000,
         idleMilliseconds: Int64 = 60_000,
-        commonFields: [(name: String, value: String)] = [], whenFull: @escaping @Sendable () -> Void = {},
+        commonFields: [(name: String, value: String)] = [], metrics: LoopMetrics? = nil,
+        whenFull: @escaping @Sendable () -> Void = {},
         handler: @escaping Handler
     ) {
         self.bodyMaxBytes = bodyMaxBytes
@@ -91,16 +96,18 @@ package final class LocalService: @unchecked Sendable {
         self.bodyPartMilliseconds = bodyPartMilliseconds
         self.idleMilliseconds = idleMilliseconds
         self.whenFull = whenFull
+        self.metrics = metrics
         self.commonFields = commonFields
         self.handler = handler
     }
 
     /// Binds the address and starts the thread.
     /// - Throws: an address that cannot be bound, with the reason.
-    package func start(address: String) throws(ListenError) {
+    /// - Parameter tls: its certificates; nil serves without TLS.
+    package func start(address: String, tls: AdminTLS? = nil) throws(ListenError) {
         let bound = try bind(address, count: 1)
         port = bound.port
-        loop.execute { [self] in for descriptor in bound.descriptors { listen(descriptor) } }
+        loop.execute { [self] in for descriptor in bound.descriptors { listen(descriptor, tls?.port) } }
         startThread(name: "service") { [self] in
             loop.run()
             stopped.one()
@@ -125,12 +132,12 @@ package final class LocalService: @unchecked Sendable {
         _ = stopped.wait(milliseconds: 5000)
     }
 
-    private func listen(_ descriptor: Int32) {
+    private func listen(_ descriptor: Int32, _ tls: TLSPort?) {
         let listener = Connection(fd: descriptor, loop: loop, limits: limits, connecting: false)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {
             await acceptClients(from: listener, loop: self.loop, turn: LocalService.acceptedAtOnce) {
-                self.admit($0, $1)
+                self.admit($0, $1, tls)
             }
         }
     }
@@ -138,7 +145,7 @@ package final class LocalService: @unchecked Sendable {
     /// Few enough that none of them is closed to make room before it could be read from.
     private static let acceptedAtOnce = 64
 
-    private func admit(_ descriptor: Int32, _ peer: sockaddr_storage) {
+    private func admit(_ descriptor: Int32, _ peer: sockaddr_storage, _ tls: TLSPort?) {
         if sessions.count >= connectionsMax {
             whenFull()
             guard makeRoom() else {
@@ -147,6 +154,8 @@ package final class LocalService: @unchecked Sendable {
             }
         }
         let connection = Connection(fd: descriptor, loop: loop, limits: limits, connecting: false)
+        let stream = tls?.current.stream(fd: descriptor)
+        guard tls == nil || stream != nil else { return connection.close() }
         var address = peer
         let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
             let count = clinux_host_text(&address, buffer.baseAddress, 64)
@@ -157,11 +166,26 @@ package final class LocalService: @unchecked Sendable {
             bodyPartMilliseconds: bodyPartMilliseconds, idleMilliseconds: idleMilliseconds, commonFields: commonFields)
         sessions[ObjectIdentifier(session)] = session
         Task.immediate(executorPreference: loop) {
-            await session.serve(self.handler)
+            var isFit = true
+            if let stream { isFit = await self.secure(connection, with: stream) }
+            if isFit { await session.serve(self.handler) }
             connection.close()
             self.sessions[ObjectIdentifier(session)] = nil
         }
     }
+
+    private func secure(_ connection: Connection, with stream: TLSStream) async -> Bool {
+        do throws(TLSFailure) {
+            try await connection.secure(with: stream, timeout: LocalService.handshakeMilliseconds)
+            metrics?.tlsHandshake(.admin, isVersion13: stream.isVersion13, isResumed: stream.isResumed)
+            return true
+        } catch {
+            metrics?.tlsFailure(.admin, error.reason)
+            return false
+        }
+    }
+
+    private static let handshakeMilliseconds: Int64 = 10_000
 
     /// Closes the connection that has been without a whole request for longest: somebody who only holds connections open, on purpose or not,
     /// must not keep others out.

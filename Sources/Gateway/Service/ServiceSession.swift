@@ -53,7 +53,11 @@ final class ServiceSession {
 
     private func readRequest() async throws(IOFailure) -> (ServiceRequest, Bool)? {
         let head = connection.head
-        if connection.input.isEmpty { try await connection.waitReadable(timeout: idleMilliseconds) }
+        if connection.input.isEmpty {
+            repeat {
+                try await connection.waitReadable(timeout: idleMilliseconds)
+            } while try !connection.receive() && !connection.holdsPartOfRecord
+        }
         head.reset()
         let deadline = loop.now + 10_000
         parsing: while true {
@@ -68,7 +72,7 @@ final class ServiceSession {
             }
             let left = Int64(deadline) - Int64(loop.now)
             if left <= 0 { throw .timeout }
-            try await connection.fill(timeout: left)
+            try await connection.fill(within: left)
         }
         var request = describe(head, connection.input.readable)
         var scanner = BodyScanner.request(head)

@@ -15,7 +15,7 @@ func readNextHead(_ upstream: Connection, until deadline: UInt64, loop: EventLoo
         let left = Int64(deadline) - Int64(loop.now)
         do throws(IOFailure) {
             if left <= 0 { throw .timeout }
-            try await upstream.fill(timeout: left)
+            try await upstream.fill(within: left)
         } catch {
             throw error == .closed && !upstream.input.isEmpty ? .malformed : UpstreamFailure(error)
         }

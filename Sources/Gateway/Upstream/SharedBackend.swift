@@ -6,8 +6,14 @@ package import Telemetry
 package final class SharedBackend: Sendable {
     let endpoint: Endpoint
     package let breaker: Breaker
+    /// How it is spoken to; nil is without TLS.
+    let tls: TLSClient?
+    /// Without TLS it is not spoken to at all.
+    let needsTLS: Bool
 
-    init(_ settings: BackendSettings, breaker: BreakerSettings) {
+    init(_ settings: BackendSettings, breaker: BreakerSettings, tls: TLSClient? = nil) {
+        self.tls = tls
+        needsTLS = settings.scheme == "https"
         endpoint = Endpoint(host: settings.host, port: settings.port)
         self.breaker = Breaker(breaker)
     }

@@ -12,11 +12,16 @@ final class UpstreamPool {
     let side: Side
     let breaker: Breaker
     private let endpoint: Endpoint
+    /// Nil where the backend is spoken to without TLS.
+    let tls: TLSClient?
+    private let needsTLS: Bool
+    /// Of the connection that was given back last: the next one resumes it.
+    var session: TLSSession?
     let loop: EventLoop
     let metrics: LoopMetrics
     private let wireLimits: WireLimits
     private let limit: Int
-    private let connectTimeout: Int64
+    let connectTimeout: Int64
     let timeout: Int64
     let pathPrefix: [UInt8]
     let hasPathPrefix: Bool
@@ -42,6 +47,8 @@ final class UpstreamPool {
         self.loop = loop
         self.metrics = metrics
         endpoint = shared.endpoint
+        tls = shared.tls
+        needsTLS = shared.needsTLS
         breaker = shared.breaker
         limit = max(1, settings.maxConnections / max(1, workers))
         connectTimeout = settings.connectTimeoutMilliseconds
@@ -136,8 +143,10 @@ final class UpstreamPool {
             let fd = addresses[rotation % addresses.count].connect()
             if fd >= 0 {
                 let connection = Connection(fd: fd, loop: loop, limits: wireLimits, connecting: true)
+                let began = loop.now
                 do throws(IOFailure) {
                     try await connection.finishConnecting(timeout: connectTimeout)
+                    if needsTLS, await !secure(connection, since: began) { throw .refused }
                     watch(connection)
                     metrics.upstreamLeft(side.backend, .connecting)
                     metrics.upstreamEntered(side.backend, .active)
@@ -176,6 +185,7 @@ final class UpstreamPool {
         }
         connection.input.releaseIfLarge()
         connection.output.releaseIfLarge()
+        if let stream = connection.tls, !connection.reused { session = stream.resumable() }
         connection.isIdle = true
         connection.idleSince = loop.now
         idle.append(connection)
@@ -187,6 +197,7 @@ final class UpstreamPool {
 
     /// Closes a connection that cannot be used again.
     func discard(_ connection: Connection, from state: ConnectionState = .active) {
+        if let stream = connection.tls { endTLS(stream, isIdle: state == .idle) }
         connection.close()
         open -= 1
         metrics.upstreamLeft(side.backend, state)

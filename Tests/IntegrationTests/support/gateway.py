@@ -55,6 +55,8 @@ class Gateway:
         self.serve_arguments = ["--config", str(self.config_file)]
         self.process = self.port = self.admin_port = None
         self.host = self.admin_host = "127.0.0.1"
+        # How the admin listener is verified where it speaks TLS (`ssl.SSLContext`).
+        self.admin_context = None
         base = {
             "listen": "127.0.0.1:0", "admin": {"listen": "127.0.0.1:0"}, "data": str(self.data), "workers": 2,
             "user": {"from": [{"header": "X-User-Id"}], "salt": "test"},
@@ -151,7 +153,8 @@ class Gateway:
 
     @property
     def admin_url(self):
-        return f"http://{self.admin_host}:{self.admin_port}"
+        scheme = "https" if self.admin_context else "http"
+        return f"{scheme}://{self.admin_host}:{self.admin_port}"
 
     def connect(self, **options):
         return Connection(self.address, **options)
@@ -181,7 +184,7 @@ class Gateway:
         for name, value in headers:
             request.add_header(name, value)
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=20, context=self.admin_context) as answer:
                 status, text, fields = answer.status, answer.read().decode(), answer.headers
         except urllib.error.HTTPError as error:
             status, text, fields = error.code, error.read().decode(), error.headers

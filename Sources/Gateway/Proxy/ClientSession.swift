@@ -22,6 +22,8 @@ final class ClientSession: @unchecked Sendable {
     var request = RequestContext()
     /// Waits for the first byte of a request: may be closed at any time.
     private(set) var isIdle = false
+    /// Nothing has come on this connection yet. It ends like any other after a second of silence, when the gateway drains.
+    private(set) var isFresh: Bool
     /// A `RestingClient` has taken the connection over: the session is over, the connection is not.
     private(set) var isResting = false
     /// A request is under way.
@@ -37,11 +39,14 @@ final class ClientSession: @unchecked Sendable {
     /// Reads the rest of a body that turned out to be larger than what is taken in whole; the beginning is in `body`.
     var overflow: BodyScanner?
 
-    /// - Parameter peerText: the client's numeric address.
-    init(worker: Worker, client: Connection, peerText: [UInt8]) {
+    /// - Parameters:
+    ///   - peerText: the client's numeric address.
+    ///   - isFresh: the client has only just connected.
+    init(worker: Worker, client: Connection, peerText: [UInt8], isFresh: Bool) {
         self.worker = worker
         self.client = client
         self.peerText = peerText
+        self.isFresh = isFresh
         snapshot = worker.snapshot
         body = Buffer(pool: worker.loop.blocks)
         forwardedForLine = Array("X-Forwarded-For: ".utf8) + peerText + [13, 10]
@@ -79,6 +84,7 @@ final class ClientSession: @unchecked Sendable {
                     guard try await client.waitReadableBriefly(timeout: timeout) else {
                         // Between two requests nothing of a session is worth its memory.
                         isResting = worker.rest(client, peerText, timeout - Connection.briefMilliseconds)
+                        if !isResting { throw IOFailure.aborted }
                         return false
                     }
                 } while try !client.receive()
@@ -87,6 +93,7 @@ final class ClientSession: @unchecked Sendable {
                 throw .gone
             }
             isIdle = false
+            isFresh = false
         }
         client.head.reset()
         let deadline = loop.now &+ UInt64(timeouts.headMilliseconds)

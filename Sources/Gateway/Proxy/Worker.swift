@@ -100,14 +100,16 @@ final class Worker: @unchecked Sendable {
     // MARK: Clients
 
     /// Accepts clients from a listening descriptor until the worker drains.
-    func listen(_ descriptor: Int32) {
-        let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
+    /// - Parameter takesTurns: other loops accept from the same socket.
+    func listen(_ descriptor: Int32, takesTurns: Bool) {
+        let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false, listening: true)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {
             await acceptClients(from: listener, loop: self.loop) {
                 self.metrics.limitHit(.clientConnections)
             } admit: {
                 self.admit($0, $1)
+                if takesTurns { self.loop.stepBack(listener) }
             }
         }
     }
@@ -134,11 +136,11 @@ final class Worker: @unchecked Sendable {
         }
         let connection = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
         metrics.clientAccepted()
-        serve(connection, hostText(peer))
+        serve(connection, hostText(peer), isFresh: true)
     }
 
-    private func serve(_ connection: Connection, _ peerText: [UInt8]) {
-        let session = ClientSession(worker: self, client: connection, peerText: peerText)
+    private func serve(_ connection: Connection, _ peerText: [UInt8], isFresh: Bool) {
+        let session = ClientSession(worker: self, client: connection, peerText: peerText, isFresh: isFresh)
         sessions[ObjectIdentifier(session)] = session
         Task.immediate(executorPreference: loop) {
             await session.serve()
@@ -170,7 +172,7 @@ final class Worker: @unchecked Sendable {
         let connection = Connection(
             fd: client.fd, loop: loop, limits: clientLimits, connecting: false, insteadOf: client)
         connection.ready(events)
-        serve(connection, client.peerText)
+        serve(connection, client.peerText, isFresh: false)
     }
 
     /// A client has rested for longer than is waited for.
@@ -187,10 +189,21 @@ final class Worker: @unchecked Sendable {
     func drain(_ done: @escaping @Sendable () -> Void) {
         isDraining = true
         whenDrained = done
-        for listener in listeners { listener.close() }
+        for listener in listeners {
+            loop.ignore(listener)
+            listener.close()
+        }
         listeners.removeAll()
-        for session in sessions.values where session.isIdle { session.client.interrupt(.aborted) }
+        // Whoever has only just connected is about to ask, and whoever has asked in this very moment is answered: neither could know.
+        for session in sessions.values
+        where session.isIdle && !session.isFresh && clinux_has_arrivals(session.client.fd) == 0 {
+            session.client.interrupt(.aborted)
+        }
         for client in resting.removeAll() {
+            if clinux_has_arrivals(client.fd) != 0 {
+                wake(client, EPOLLIN.rawValue)
+                continue
+            }
             loop.close(client)
             metrics.clientClosed()
         }

@@ -42,7 +42,8 @@ final class Watchdog: Sendable {
         }
         while !isEnding, !silent.isEmpty {
             if monotonicMilliseconds - began > milliseconds, let names = silent.namesOnce() {
-                logLine("watchdog: no answer from \(names) within \(milliseconds) ms; the service manager is told nothing")
+                logLine(
+                    "watchdog: no answer from \(names) within \(milliseconds) ms; the service manager is told nothing")
             }
             usleep(UInt32(clamping: min(20, milliseconds) * 1000))
         }

@@ -49,7 +49,8 @@ package final class ListeningSockets: Sendable {
                 CLinux.close(socket.descriptor)
             } else {
                 throw ListenError(
-                    text: "descriptor \(socket.descriptor), a socket on \(socket.address) that the service manager has passed, "
+                    text:
+                        "descriptor \(socket.descriptor), a socket on \(socket.address) that the service manager has passed, "
                         + "fits none of the configured addresses; accepted: clients on \(clients.joined(separator: ", ")) (or "
                         + "FileDescriptorName=client where there is one), admin on \(admin)")
             }

@@ -40,7 +40,8 @@ package struct PassedSockets: Sendable, Equatable {
     ///   - pid: the process's own; variables for another one, a parent most likely, are not for us.
     /// - Throws: what was passed and cannot be listened on.
     package init(environment: [String: String], pid: Int32) throws(ListenError) {
-        if let text = environment[PassedSockets.handoverVariable], let handed = PassedSockets(handover: text, pid: pid) {
+        if let text = environment[PassedSockets.handoverVariable], let handed = PassedSockets(handover: text, pid: pid)
+        {
             self = handed
         } else {
             sockets = try PassedSockets.announced(by: environment, pid: pid)
@@ -49,7 +50,8 @@ package struct PassedSockets: Sendable, Equatable {
             let descriptor = sockets[index].descriptor
             guard clinux_is_listener(descriptor) != 0 else {
                 throw ListenError(
-                    text: "descriptor \(descriptor) (\(printable(sockets[index].name))), which was passed to this process, is no "
+                    text:
+                        "descriptor \(descriptor) (\(printable(sockets[index].name))), which was passed to this process, is no "
                         + "listening TCP socket; accepted: what ListenStream= with a port makes")
             }
             clinux_adopt(descriptor)
@@ -69,7 +71,9 @@ package struct PassedSockets: Sendable, Equatable {
             names = list.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
             guard names.count == Int(count) else {
                 throw ListenError(
-                    text: "LISTEN_FDNAMES has \(names.count) names for LISTEN_FDS \(count); accepted: one for each descriptor")
+                    text:
+                        "LISTEN_FDNAMES has \(names.count) names for LISTEN_FDS \(count); accepted: one for each descriptor"
+                )
             }
         }
         return zip(names, 0..<count).map { PassedSocket(descriptor: 3 + $1, name: $0) }
@@ -99,7 +103,9 @@ package struct PassedSockets: Sendable, Equatable {
     }
 
     /// The value of our variable, for a process that keeps its id.
-    package static func handover(_ held: [(descriptor: Int32, role: ListenRole, configured: String)], pid: Int32, formerProgram: Int32?) -> String {
+    package static func handover(
+        _ held: [(descriptor: Int32, role: ListenRole, configured: String)], pid: Int32, formerProgram: Int32?
+    ) -> String {
         var parts = ["\(pid)"]
         for socket in held { parts.append("\(socket.descriptor)=\(socket.role.rawValue)=\(socket.configured)") }
         if let formerProgram { parts.append("\(formerProgram)=\(formerProgramName)=") }
@@ -130,7 +136,9 @@ extension PassedSocket {
 
     /// Whether this is where a configured address would have been listened on. Looks names up: blocks.
     private func listens(on configured: String) -> Bool {
-        guard let (host, port) = splitAddress(configured), let (ownHost, ownPort) = splitAddress(address) else { return false }
+        guard let (host, port) = splitAddress(configured), let (ownHost, ownPort) = splitAddress(address) else {
+            return false
+        }
         guard port == ownPort || port == 0 else { return false }
         let any: Set = ["", "*", "0.0.0.0", "::"]
         if any.contains(host) { return any.contains(ownHost) }

@@ -70,7 +70,8 @@ def test_nothing_that_clients_do_makes_a_stop_longer(make_gateway, legacy, new, 
 
 
 def test_a_leg_whose_backend_hangs_makes_no_stop_longer(make_gateway, legacy, new):
-    gateway = make_gateway(legacy, new, config={"timeouts": {"drain": "500ms"}, "backends": {"new": {"timeout": "60s"}}})
+    gateway = make_gateway(
+        legacy, new, config={"timeouts": {"drain": "500ms"}, "backends": {"new": {"timeout": "60s"}}})
     release = threading.Event()
     new.answer = lambda request: [release, reply()]
     assert gateway.fetch("PUT", "/a", (), b"text", user="u").status == 200

@@ -36,7 +36,8 @@ def prove(gateway, clients, *stores):
 
 
 def test_clients_do_not_notice_that_the_program_is_replaced(make_gateway, legacy_store, new_store, program):
-    gateway = make_gateway(legacy_store, new_store, percent=50, config={"timeouts": {"drain": "10s"}}, **program.options)
+    gateway = make_gateway(
+        legacy_store, new_store, percent=50, config={"timeouts": {"drain": "10s"}}, **program.options)
     pid, ports = gateway.process.pid, (gateway.port, gateway.admin_port)
     clients = Clients(gateway)
     clients.go_on()
@@ -53,7 +54,8 @@ def test_clients_do_not_notice_that_the_program_is_replaced(make_gateway, legacy
 
 
 def test_ten_in_a_row_are_no_different(make_gateway, legacy_store, new_store, program):
-    gateway = make_gateway(legacy_store, new_store, percent=50, config={"timeouts": {"drain": "10s"}}, **program.options)
+    gateway = make_gateway(
+        legacy_store, new_store, percent=50, config={"timeouts": {"drain": "10s"}}, **program.options)
     clients = Clients(gateway)
     for _ in range(10):
         upgrade(gateway)
@@ -94,7 +96,8 @@ def test_a_program_that_refuses_the_configuration_changes_nothing(make_gateway, 
     ], 1):
         program.point_to(target)
         gateway.process.send_signal(signal.SIGUSR2)
-        eventually(lambda: gateway.log().count("upgrade refused, nothing was changed") == number, f"{target} is refused")
+        refusals = "upgrade refused, nothing was changed"
+        eventually(lambda: gateway.log().count(refusals) == number, f"{target} is refused")
         assert says in gateway.log()
         clients.go_on(30)
     assert runs(gateway) == before and gateway.log().count("cutover: ready") == 1
@@ -226,7 +229,8 @@ def test_a_second_request_to_stop_ends_it_at_once(make_gateway, legacy, new, pro
 
 def test_more_and_fewer_loops_take_over_the_same_sockets(make_gateway, legacy_store, new_store, program):
     """The configuration may change with the program; so may the number of loops that the sockets were made for."""
-    gateway = make_gateway(legacy_store, new_store, config={"workers": 2, "timeouts": {"drain": "10s"}}, **program.options)
+    gateway = make_gateway(
+        legacy_store, new_store, config={"workers": 2, "timeouts": {"drain": "10s"}}, **program.options)
     clients = Clients(gateway)
     for workers in (1, 4, 3):
         gateway.config_file.write_text(json.dumps({**gateway.config, "workers": workers}))
@@ -243,7 +247,8 @@ def test_a_service_manager_sees_one_process_and_its_socket_lives_on(
         options["prefix"] += [*INSTEAD, str(program.path)]
         gateway = make_gateway(
             legacy_store, new_store, config={"timeouts": {"drain": "10s"}, "workers": 3},
-            environment={"NOTIFY_SOCKET": manager.name, "LISTEN_FDNAMES": "client", "WATCHDOG_USEC": "1000000"}, **options)
+            environment={"NOTIFY_SOCKET": manager.name, "LISTEN_FDNAMES": "client", "WATCHDOG_USEC": "1000000"},
+            **options)
         assert gateway.port == client.getsockname()[1]
         manager.wait_for("READY")
         clients = Clients(gateway)

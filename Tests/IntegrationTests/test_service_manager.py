@@ -1,5 +1,6 @@
 """Life under a service manager: what it is told (sd_notify(3)), and sockets that it opens (sd_listen_fds(3))."""
 
+import ctypes
 import os
 import pathlib
 import signal
@@ -89,7 +90,7 @@ def test_a_gateway_whose_loop_is_stuck_does_not(make_gateway, make_manager, lega
         legacy, new, environment={"NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "1000000"}, config={"workers": 2})
     manager.wait_for("WATCHDOG", 2)
     loops = threads_of(gateway.process.pid, "loop")
-    with stopped_thread(loops[0]):
+    with StoppedThread(loops[0]):
         eventually(lambda: "watchdog: no answer from loop" in gateway.log(), "it says who is silent")
         silent = manager.times("WATCHDOG")
         time.sleep(2)
@@ -229,7 +230,7 @@ def test_sockets_of_another_process_are_left_alone(make_gateway, legacy, new):
 
 
 def test_a_request_that_came_with_the_drain_is_answered(make_gateway, legacy, new):
-    """An idle connection is closed by the drain, unless something has arrived on it; one that has just been made may ask once."""
+    """An idle connection is closed by the drain, unless something has arrived on it; a new one may ask once."""
     gateway = make_gateway(legacy, new, config={"timeouts": {"drain": "10s"}, "workers": 1})
     legacy.answer = lambda request: [0.2, reply(b"in time")]
     with gateway.connect() as used, gateway.connect() as fresh:
@@ -261,13 +262,12 @@ def switches(pid, thread):
     raise AssertionError("no voluntary_ctxt_switches")
 
 
-class stopped_thread:
+class StoppedThread:
     """One thread of a process stands still, by ptrace(2); the others go on."""
 
     ATTACH, DETACH = 16, 17
 
     def __init__(self, thread):
-        import ctypes
         self.thread, self.libc = thread, ctypes.CDLL(None, use_errno=True)
 
     def __enter__(self):

@@ -49,8 +49,8 @@ def listener(host="127.0.0.1", port=0, family=socket.AF_INET):
     return made
 
 
-# Puts the descriptors named in its first argument at 3, 4, …, says whose they are, and runs the rest: what a service manager does
-# between fork and exec.
+# Puts the descriptors named in its first argument at 3, 4, …, says whose they are, and runs the rest: what a service
+# manager does between fork and exec.
 ACTIVATE = """
 import os, sys
 given = [int(text) for text in sys.argv[1].split(",") if text]

@@ -66,8 +66,8 @@ def upgrade(gateway, seconds=60):
 class Client(threading.Thread):
     """Asks one thing after the other and counts everything that a client of nginx would not have seen.
 
-    A kept connection that is closed before a byte of the answer came is no error: any server may do that between two requests, and the
-    client repeats (RFC 9112 §9.3.1). Anything else is.
+    A kept connection that is closed before a byte of the answer came is no error: any server may do that between two
+    requests, and the client repeats (RFC 9112 §9.3.1). Anything else is.
     """
 
     def __init__(self, name, address, keeps, ended):

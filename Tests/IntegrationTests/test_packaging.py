@@ -1,4 +1,4 @@
-"""The Debian package, its unit and the container file: what they install is there, works, and is as closed as it says."""
+"""The Debian package, its unit and the container file: what they install is there, works, and is closed as it says."""
 
 import os
 import pathlib

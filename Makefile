@@ -81,7 +81,7 @@ bench-gate: build
 	@scripts/setup test
 	$(BENCH) Benchmarks/gate.py
 
-# Ten minutes of mixed traffic with backends that come and go (MINUTES=60 for an hour), then the torture tests at full
+# Ten minutes of mixed traffic with backends that come and go, reloads and upgrades (MINUTES=60 for an hour), then the torture tests at full
 # length: a thousand kills, a hundred more among several gateways, a hundred thousand outstanding legs, a stop of 30 s.
 # CUTOVER_SEED repeats a run.
 soak: build

@@ -9,6 +9,12 @@ import Glibc
 /// SIGTERM and SIGINT drain and end it (a second one ends it at once), SIGHUP reloads the configuration, SIGUSR2 puts the program
 /// that its path names now in its place.
 func serve(_ invocation: Invocation) -> Int32 {
+    // First of all: before any thread starts, so that all of them leave these signals to this one, and before anybody who knows this
+    // process sends one, which would end it.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR2] { sigaddset(&signals, signal) }
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
     let console = invocation.console
     let manager = ServiceManager(environment: invocation.environment)
     let passed: PassedSockets
@@ -33,11 +39,6 @@ func serve(_ invocation: Invocation) -> Int32 {
         for warning in warnings { console.printError("warning: \(warning.description)") }
         settings = loaded
     }
-    // Before any thread starts, so that all of them leave these signals to this one.
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR2] { sigaddset(&signals, signal) }
-    pthread_sigmask(SIG_BLOCK, &signals, nil)
     clinux_ignore_write_signals()
     do throws(ServerError) {
         do throws(ListenError) {

@@ -1,5 +1,5 @@
-"""Mixed traffic for a long time while backends come and go, the percent moves, and the gateway is reloaded and replaced;
-nothing acknowledged may be lost.
+"""Mixed traffic for a long time while backends come and go, the percent moves, and the gateway is reloaded and
+replaced; nothing acknowledged may be lost.
 
 Ends with 1 when a write is missing, a read failed that should not have, or memory or descriptors kept growing.
 """

@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 BENCH := CUTOVER_BINARY=$(CURDIR)/$(BINARY) $(PYTHON)
 
 .PHONY: build debug test test-swift test-integration simulate check format demo bench bench-quick bench-page bench-journal bench-detail bench-gate soak \
-    clean setup
+    deb clean setup
 
 setup:
 	@scripts/setup
@@ -81,7 +81,7 @@ bench-gate: build
 	@scripts/setup test
 	$(BENCH) Benchmarks/gate.py
 
-# Ten minutes of mixed traffic with backends that come and go (MINUTES=60 for an hour), then the torture tests at full
+# Ten minutes of mixed traffic with backends that come and go, reloads and upgrades (MINUTES=60 for an hour), then the torture tests at full
 # length: a thousand kills, a hundred more among several gateways, a hundred thousand outstanding legs, a stop of 30 s.
 # CUTOVER_SEED repeats a run.
 soak: build
@@ -90,6 +90,11 @@ soak: build
 	CUTOVER_KILLS=1000 CUTOVER_LEGS=100000 CUTOVER_STOPPED_SECONDS=30 \
 	    $(PYTHON) -m pytest Tests/IntegrationTests -k "torture or backpressure" --quiet
 	CUTOVER_KILLS=100 $(PYTHON) -m pytest Tests/IntegrationTests/test_shared_store_kill.py --quiet
+
+# The Debian package, with its systemd unit: build/cutover_VERSION_ARCHITECTURE.deb.
+deb: build
+	@scripts/setup deb
+	@scripts/package-deb $(BINARY) build
 
 clean:
 	rm -rf .build build

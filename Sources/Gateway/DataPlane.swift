@@ -47,20 +47,27 @@ package final class DataPlane: Sendable {
 
     // MARK: Life
 
-    /// Binds the addresses on every loop and starts the threads. Blocks for name resolution.
+    /// Listens on the addresses on every loop and starts the threads. Blocks for name resolution.
+    /// - Parameter sockets: owns what is listened on; closing them there as well is what lets clients be refused.
     /// - Throws: an address that cannot be bound, with the reason.
-    package func start(listeners: [String]) throws(ListenError) -> [UInt16] {
+    package func start(
+        listeners: [String], from sockets: ListeningSockets = ListeningSockets()
+    ) throws(ListenError) -> [UInt16] {
         clinux_return_large_blocks()
         let (legacy, new) = backends.withLock { ($0.legacy, $0.new) }
         legacy.endpoint.refresh()
         new.endpoint.refresh()
         var ports: [UInt16] = []
         for (index, address) in listeners.enumerated() {
-            let bound = try bind(address, count: workers.count)
+            let bound = try sockets.listen(on: address, as: .client, loops: workers.count)
             ports.append(bound.port)
             let port = tls.ports.indices.contains(index) ? tls.ports[index] : nil
-            for (worker, descriptor) in zip(workers, bound.descriptors) {
-                worker.loop.execute { worker.listen(descriptor, tls: port) }
+            for (worker, descriptors) in zip(workers, bound.loops) {
+                worker.loop.execute {
+                    for descriptor in descriptors {
+                        worker.listen(descriptor, tls: port, takesTurns: bound.isShared)
+                    }
+                }
             }
         }
         isRunning.store(true, ordering: .sequentiallyConsistent)
@@ -100,6 +107,9 @@ package final class DataPlane: Sendable {
         _ = ended.wait(milliseconds: 2000)
         return isDrained
     }
+
+    /// Calls back from a loop's thread, in one of its next turns.
+    package func ask(loop index: Int, _ answered: @escaping @Sendable () -> Void) { loops[index].execute(answered) }
 
     // MARK: Changes
 

@@ -157,6 +157,8 @@ static inline int clinux_terminal_columns(int fd) {
 // A block of a megabyte or more goes back to the kernel as soon as it is free: otherwise the allocator would raise that limit to
 // the largest block it has seen, and keep what a few large bodies needed once.
 static inline void clinux_return_large_blocks(void) { mallopt(M_MMAP_THRESHOLD, 1 << 20); }
+// The calling thread's name as `top -H` and debuggers show it; the first 15 bytes.
+void clinux_name_thread(const char *name);
 // Gives free pages of the heap back to the kernel, those between pages in use included.
 static inline void clinux_trim_heap(void) { malloc_trim(0); }
 static inline int clinux_errno(void) { return errno; }
@@ -179,6 +181,30 @@ static inline void clinux_ignore_write_signals(void) {
     signal(SIGXFSZ, SIG_IGN);
 }
 
-// Replaces this process by a new run of its own program. Every descriptor but the first three is closed by that. Returns only
-// when it cannot.
-void clinux_start_anew(char *const arguments[]);
+// Whether something has arrived that nobody has read yet.
+static inline int clinux_has_arrivals(int fd) {
+    char byte;
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+// Whether a descriptor that was passed on is a TCP socket that listens.
+int clinux_is_listener(int fd);
+// The address of a socket as `127.0.0.1:80` or `[::1]:80`; returns its length or 0.
+int clinux_local_address(int fd, char *out, int capacity);
+// Another descriptor of the same socket; like every descriptor here it does not outlive an exec by itself.
+static inline int clinux_duplicate(int fd) { return (int)clinux_result(fcntl(fd, F_DUPFD_CLOEXEC, 3)); }
+// fcntl is variadic, which Swift does not import.
+static inline int clinux_close_on_exec(int fd) { return fcntl(fd, F_SETFD, FD_CLOEXEC); }
+// What a socket that comes from elsewhere lacks: accepting must not block, and no child is to have it.
+static inline void clinux_adopt(int fd) {
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+// Sends one datagram to a Unix socket; a path that begins with `@` is one of the abstract name space. Waits at most a second for room.
+// Returns 0 or -errno.
+int clinux_send_datagram(const char *path, const char *text, size_t size);
+
+// Replaces this process by a run of the program at `path`. Every descriptor but the first three and those named is closed by that.
+// Returns -errno when it cannot.
+int clinux_replace_process(
+    const char *path, char *const arguments[], char *const environment[], const int kept[], int kept_count);

@@ -1,6 +1,6 @@
 import CLinux
 package import Configuration
-import Gateway
+package import Gateway
 import Journal
 import JournalThreads
 import Rollout
@@ -15,6 +15,9 @@ package final class GatewayServer: Sendable {
     private let secondHand: SecondHand
     private let reloader: Reloader
     private let admin = Mutex<LocalService?>(nil)
+    private let watchdog = Mutex<Watchdog?>(nil)
+    private let sockets: ListeningSockets
+    private let manager: ServiceManager
     private let isReady = Atomic<Bool>(false)
     private let isFenced = Atomic<Bool>(false)
     /// Called once when another gateway has taken this one's place: what is in memory is void, and the process begins anew.
@@ -23,14 +26,19 @@ package final class GatewayServer: Sendable {
     /// Opens the store and prepares everything; nothing listens yet. Blocks.
     /// - Parameters:
     ///   - settings: validated.
+    ///   - sockets: owns what is listened on, and has what was passed to the process.
+    ///   - manager: is told how this process does.
     ///   - reload: reads the configuration again, for SIGHUP and `POST reload`.
     ///   - onFenced: begins the process anew; called on any thread, at most once. Only where the store is shared.
     /// - Throws: what cannot be used, in words for an operator.
     package init(
-        settings: Settings, reload: @escaping @Sendable () -> ConfigurationOutcome,
+        settings: Settings, sockets: ListeningSockets = ListeningSockets(),
+        manager: ServiceManager = ServiceManager(), reload: @escaping @Sendable () -> ConfigurationOutcome,
         onFenced: @escaping @Sendable () -> Void = { _exit(75) }
     ) throws(ServerError) {
         self.onFenced = onFenced
+        self.sockets = sockets
+        self.manager = manager
         clinux_raise_descriptor_limit()
         parts = try GatewayParts(settings)
         secondHand = SecondHand(parts)
@@ -56,7 +64,8 @@ package final class GatewayServer: Sendable {
         }
         try begun.get()
         do throws(ListenError) {
-            let ports = try parts.dataPlane.start(listeners: parts.settings.listeners.map(\.address))
+            let ports = try parts.dataPlane.start(
+                listeners: parts.settings.listeners.map(\.address), from: sockets)
             let api = parts.makeAPI(
                 reload: { [self] origin in await reload(origin) },
                 isReady: { [self] in isReady.load(ordering: .acquiring) })
@@ -67,14 +76,18 @@ package final class GatewayServer: Sendable {
             ) {
                 await api.handle($0)
             }
-            try service.start(address: parts.settings.admin.address, tls: parts.tls.admin)
+            try service.start(address: parts.settings.admin.address, tls: parts.tls.admin, from: sockets)
             admin.withLock { $0 = service }
             let name = gatewayName(parts.settings, port: service.port)
             parts.alerts.call(name)
             waitFor { [parts] in await parts.pilot.call(name) }
             parts.alerts.configure(parts.settings.plan?.alerts)
             secondHand.start()
+            let watchdog = Watchdog(parts, service, manager)
+            self.watchdog.withLock { $0 = watchdog }
             isReady.store(true, ordering: .releasing)
+            manager.ready("ready: serves clients")
+            watchdog.start()
             return (ports, service.port)
         } catch {
             // The others are not to wait for a lease of a gateway that never ran.
@@ -91,18 +104,41 @@ package final class GatewayServer: Sendable {
     }
 
     /// Reads the configuration again and takes it over when it is valid; changes nothing otherwise.
-    package func reload(_ origin: ChangeOrigin) async -> ReloadOutcome { await reloader.reload(origin) }
+    package func reload(_ origin: ChangeOrigin) async -> ReloadOutcome {
+        guard !origin.isDryRun else { return await reloader.reload(origin) }
+        manager.reloading("reads its configuration again")
+        let outcome = await reloader.reload(origin)
+        // Whoever drains meanwhile has said something newer.
+        guard isReady.load(ordering: .acquiring) else { return outcome }
+        if case .done = outcome {
+            manager.ready("ready: serves clients, configuration reloaded")
+        } else {
+            manager.ready("ready: serves clients, the last reload was refused and changed nothing")
+        }
+        return outcome
+    }
+
+    /// Beyond `timeouts.drain`: for the store and the last alerts.
+    private static let closingMilliseconds: Int64 = 15_000
 
     /// Stops accepting, lets requests under way finish within `timeouts.drain`, keeps what has arrived, and closes the store.
     /// Blocks.
+    /// - Parameter handsOver: the listening sockets stay open, for a process that replaces this one: clients wait there.
     /// - Returns: whether every client was done in time and the store took everything.
-    package func stop() -> Bool {
+    package func stop(handsOver: Bool = false) -> Bool {
         isReady.store(false, ordering: .releasing)
         secondHand.stop()
         parts.reverseSync.stop()
         parts.streams.end()
         let controller = parts.controller
         let limit = waitFor { await controller.picture.settings.timeouts.drainMilliseconds }
+        watchdog.withLock { $0 }?.ends(withinMilliseconds: limit + GatewayServer.closingMilliseconds)
+        if handsOver {
+            manager.reloading("drains, for another program to take over")
+        } else {
+            manager.stopping("drains", withinMilliseconds: limit + GatewayServer.closingMilliseconds)
+            sockets.close(.client)
+        }
         let isDrained = parts.dataPlane.drain(milliseconds: limit)
         if !isDrained { logLine("drain: some clients were not done in time and are cut off") }
         waitFor { [parts] in
@@ -114,6 +150,7 @@ package final class GatewayServer: Sendable {
             logLine("drain: the store did not take everything; what is missing is sent again after the next start")
         }
         parts.storage.cluster?.leave()
+        if !handsOver { sockets.close(.admin) }
         admin.withLock { $0 }?.stop()
         parts.alerts.finish(milliseconds: 2_000)
         return isDrained && isKept
@@ -123,4 +160,6 @@ package final class GatewayServer: Sendable {
 /// Why a gateway cannot run.
 package struct ServerError: Error, Sendable {
     package let text: String
+
+    package init(text: String) { self.text = text }
 }

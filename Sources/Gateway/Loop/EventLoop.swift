@@ -103,7 +103,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     // MARK: Channels
 
-    func add(_ channel: Channel) {
+    /// What is heard of a connection.
+    static let talking = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+    /// What is heard of a listening descriptor: one loop at a time hears of a client, where several share it.
+    static let listening = EPOLLIN.rawValue | EPOLLET.rawValue | EPOLLEXCLUSIVE.rawValue
+
+    func add(_ channel: Channel, for events: UInt32 = EventLoop.talking) {
         let index: Int
         if let free = freeSlots.popLast() {
             index = free
@@ -113,9 +118,21 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
         slots[index].channel = Unmanaged.passRetained(channel)
         channel.slot = index
-        let tag = UInt64(slots[index].generation) << 32 | UInt64(index)
-        let events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
-        _ = clinux_epoll_add(epoll, channel.fd, events, tag)
+        _ = clinux_epoll_add(epoll, channel.fd, events, tag(of: index))
+    }
+
+    private func tag(of index: Int) -> UInt64 { UInt64(slots[index].generation) << 32 | UInt64(index) }
+
+    /// Nothing more is heard of a listening descriptor. Closing it would not do: the socket lives on where another process or
+    /// another loop has it, and epoll goes by the socket.
+    func ignore(_ listener: Channel) { _ = clinux_epoll_remove(epoll, listener.fd) }
+
+    /// Puts this loop behind all others that share the listening descriptor: the kernel wakes the first that sleeps, so that
+    /// one loop would get every client of a quiet hour. What waits already is heard of once more.
+    func stepBack(_ listener: Channel) {
+        guard listener.slot >= 0 else { return }
+        _ = clinux_epoll_remove(epoll, listener.fd)
+        _ = clinux_epoll_add(epoll, listener.fd, EventLoop.listening, tag(of: listener.slot))
     }
 
     /// Closes the descriptor now. Events of this batch that still name it are recognised by their generation.

@@ -18,6 +18,7 @@ package func startThread(name: String, _ body: @escaping @Sendable () -> Void) {
         { @Sendable pointer in
             guard let pointer else { return nil }
             let start = Unmanaged<Start>.fromOpaque(pointer).takeRetainedValue()
+            clinux_name_thread(start.name)
             start.body()
             return nil
         }, start)

@@ -41,8 +41,12 @@ final class Connection: Channel {
 
     /// - Parameters:
     ///   - connecting: the descriptor's connect is still under way: the first write waits for it.
+    ///   - listening: clients are accepted from it; other loops may do so, too.
     ///   - predecessor: has stood for the descriptor on the loop so far.
-    init(fd: Int32, loop: EventLoop, limits: WireLimits, connecting: Bool, insteadOf predecessor: Channel? = nil) {
+    init(
+        fd: Int32, loop: EventLoop, limits: WireLimits, connecting: Bool, listening: Bool = false,
+        insteadOf predecessor: Channel? = nil
+    ) {
         self.loop = loop
         input = Buffer(pool: loop.blocks)
         output = Buffer(pool: loop.blocks)
@@ -51,7 +55,11 @@ final class Connection: Channel {
         canWrite = !connecting
         isConnected = !connecting
         super.init(fd: fd)
-        if let predecessor { loop.hand(over: predecessor, to: self) } else { loop.add(self) }
+        if let predecessor {
+            loop.hand(over: predecessor, to: self)
+        } else {
+            loop.add(self, for: listening ? EventLoop.listening : EventLoop.talking)
+        }
     }
 
     var isOpen: Bool { slot >= 0 }

@@ -20,6 +20,9 @@ struct SocketAddress: @unchecked Sendable {
         }
     }
 
+    /// The numeric host.
+    var host: String { String(decoding: hostText(storage), as: UTF8.self) }
+
     /// A listening descriptor, or a negative errno.
     /// - Parameter joins: another descriptor of this process listens there and shares (`clinux_share_port`).
     func listen(backlog: Int32, joins: Bool) -> Int32 {

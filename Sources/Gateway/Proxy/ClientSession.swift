@@ -22,6 +22,8 @@ final class ClientSession: @unchecked Sendable {
     var request = RequestContext()
     /// Waits for the first byte of a request: may be closed at any time.
     private(set) var isIdle = false
+    /// Nothing has come on this connection yet. It ends like any other after a second of silence, when the gateway drains.
+    private(set) var isFresh: Bool
     /// A `RestingClient` has taken the connection over: the session is over, the connection is not.
     private(set) var isResting = false
     /// A request is under way.
@@ -39,11 +41,14 @@ final class ClientSession: @unchecked Sendable {
     /// Reads the rest of a body that turned out to be larger than what is taken in whole; the beginning is in `body`.
     var overflow: BodyScanner?
 
-    /// - Parameter peerText: the client's numeric address.
-    init(worker: Worker, client: Connection, peerText: [UInt8]) {
+    /// - Parameters:
+    ///   - peerText: the client's numeric address.
+    ///   - isFresh: the client has only just connected.
+    init(worker: Worker, client: Connection, peerText: [UInt8], isFresh: Bool) {
         self.worker = worker
         self.client = client
         self.peerText = peerText
+        self.isFresh = isFresh
         snapshot = worker.snapshot
         isTrusted = worker.snapshot.trusts(peerText)
         body = Buffer(pool: worker.loop.blocks)
@@ -84,6 +89,7 @@ final class ClientSession: @unchecked Sendable {
                     } else if try await !client.waitReadableBriefly(timeout: timeout) {
                         // Between two requests nothing of a session is worth its memory.
                         isResting = worker.rest(client, peerText, timeout - Connection.briefMilliseconds)
+                        if !isResting { throw IOFailure.aborted }
                         return false
                     }
                     // The first part of a record is the begin of a head, which may not take for ever.
@@ -94,6 +100,7 @@ final class ClientSession: @unchecked Sendable {
                 throw .gone
             }
             isIdle = false
+            isFresh = false
         }
         client.head.reset()
         let deadline = loop.now &+ UInt64(timeouts.headMilliseconds)

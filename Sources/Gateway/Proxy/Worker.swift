@@ -101,15 +101,18 @@ final class Worker: @unchecked Sendable {
     // MARK: Clients
 
     /// Accepts clients from a listening descriptor until the worker drains.
-    /// - Parameter tls: the listener's certificates; nil serves without TLS.
-    func listen(_ descriptor: Int32, tls: TLSPort? = nil) {
-        let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
+    /// - Parameters:
+    ///   - tls: the listener's certificates; nil serves without TLS.
+    ///   - takesTurns: other loops accept from the same socket.
+    func listen(_ descriptor: Int32, tls: TLSPort? = nil, takesTurns: Bool = false) {
+        let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false, listening: true)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {
             await acceptClients(from: listener, loop: self.loop) {
                 self.metrics.limitHit(.clientConnections)
             } admit: {
                 self.admit($0, $1, tls)
+                if takesTurns { self.loop.stepBack(listener) }
             }
         }
     }
@@ -138,11 +141,13 @@ final class Worker: @unchecked Sendable {
         let stream = tls?.current.stream(fd: descriptor)
         guard tls == nil || stream != nil else { return connection.close() }
         metrics.clientAccepted()
-        serve(connection, hostText(peer), securedBy: stream)
+        serve(connection, hostText(peer), isFresh: true, securedBy: stream)
     }
 
-    private func serve(_ connection: Connection, _ peerText: [UInt8], securedBy stream: TLSStream? = nil) {
-        let session = ClientSession(worker: self, client: connection, peerText: peerText)
+    private func serve(
+        _ connection: Connection, _ peerText: [UInt8], isFresh: Bool, securedBy stream: TLSStream? = nil
+    ) {
+        let session = ClientSession(worker: self, client: connection, peerText: peerText, isFresh: isFresh)
         sessions[ObjectIdentifier(session)] = session
         Task.immediate(executorPreference: loop) {
             var isFit = true
@@ -177,7 +182,7 @@ final class Worker: @unchecked Sendable {
         let connection = Connection(
             fd: client.fd, loop: loop, limits: clientLimits, connecting: false, insteadOf: client)
         connection.ready(events)
-        serve(connection, client.peerText)
+        serve(connection, client.peerText, isFresh: false)
     }
 
     /// A client has rested for longer than is waited for.
@@ -194,12 +199,23 @@ final class Worker: @unchecked Sendable {
     func drain(_ done: @escaping @Sendable () -> Void) {
         isDraining = true
         whenDrained = done
-        for listener in listeners { listener.close() }
+        for listener in listeners {
+            loop.ignore(listener)
+            listener.close()
+        }
         listeners.removeAll()
-        for session in sessions.values where session.isIdle || session.client.isSecuring {
+        // Whoever has only just connected is about to ask, and whoever has asked in this very moment is answered: neither could know.
+        for session in sessions.values
+        where session.client.isSecuring
+            || session.isIdle && !session.isFresh && clinux_has_arrivals(session.client.fd) == 0
+        {
             session.client.interrupt(.aborted)
         }
         for client in resting.removeAll() {
+            if clinux_has_arrivals(client.fd) != 0 {
+                wake(client, EPOLLIN.rawValue)
+                continue
+            }
             loop.close(client)
             metrics.clientClosed()
         }

@@ -75,6 +75,8 @@ package final class LocalService: @unchecked Sendable {
     private var sessions: [ObjectIdentifier: ServiceSession] = [:]
     private var listeners: [Connection] = []
     private let stopped = CountDown(1)
+    /// Those that it has made for itself; nil where others own them.
+    private var ownSockets: ListeningSockets?
 
     /// The port that it listens on, from `start` on.
     package private(set) var port: UInt16 = 0
@@ -101,21 +103,32 @@ package final class LocalService: @unchecked Sendable {
         self.handler = handler
     }
 
-    /// Binds the address and starts the thread.
+    /// Listens on the address and starts the thread.
+    /// - Parameters:
+    ///   - tls: its certificates; nil serves without TLS.
+    ///   - sockets: owns what is listened on; nil: the service does, and `stop` closes it.
     /// - Throws: an address that cannot be bound, with the reason.
-    /// - Parameter tls: its certificates; nil serves without TLS.
-    package func start(address: String, tls: AdminTLS? = nil) throws(ListenError) {
-        let bound = try bind(address, count: 1)
+    package func start(
+        address: String, tls: AdminTLS? = nil, from sockets: ListeningSockets? = nil
+    ) throws(ListenError) {
+        if sockets == nil { ownSockets = ListeningSockets() }
+        let bound = try (sockets ?? ownSockets ?? ListeningSockets()).listen(on: address, as: .admin, loops: 1)
         port = bound.port
-        loop.execute { [self] in for descriptor in bound.descriptors { listen(descriptor, tls?.port) } }
+        loop.execute { [self] in
+            for descriptors in bound.loops { for descriptor in descriptors { listen(descriptor, tls?.port) } }
+        }
         startThread(name: "service") { [self] in
             loop.run()
             stopped.one()
         }
     }
 
+    /// Calls back from the service's thread, in one of its next turns.
+    package func ask(_ answered: @escaping @Sendable () -> Void) { loop.execute(answered) }
+
     /// Closes every connection and the listener, ends the thread, and returns when that is done. Blocks.
     package func stop() {
+        ownSockets?.close(.admin)
         loop.execute { [self] in
             for listener in listeners { listener.close() }
             for session in sessions.values {
@@ -133,7 +146,7 @@ package final class LocalService: @unchecked Sendable {
     }
 
     private func listen(_ descriptor: Int32, _ tls: TLSPort?) {
-        let listener = Connection(fd: descriptor, loop: loop, limits: limits, connecting: false)
+        let listener = Connection(fd: descriptor, loop: loop, limits: limits, connecting: false, listening: true)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {
             await acceptClients(from: listener, loop: self.loop, turn: LocalService.acceptedAtOnce) {

@@ -45,13 +45,13 @@ def quoted(text):
 class Gateway:
     """One instance. The defaults shadow nothing and wait briefly, so that a test says what it is about."""
 
-    def __init__(self, directory, legacy, new, config=None, plan=None, environment=None, prefix=()):
+    def __init__(self, directory, legacy, new, config=None, plan=None, environment=None, prefix=(), pass_fds=()):
         self.directory = pathlib.Path(directory)
         self.data = self.directory / "data"
         self.config_file = self.directory / "cutover.yaml"
         self.plan_file = self.directory / "plan.yaml"
         self.log_file = self.directory / "gateway.log"
-        self.environment, self.prefix = dict(environment or {}), list(prefix)
+        self.environment, self.prefix, self.pass_fds = dict(environment or {}), list(prefix), pass_fds
         self.serve_arguments = ["--config", str(self.config_file)]
         self.process = self.port = self.admin_port = None
         self.host = self.admin_host = "127.0.0.1"
@@ -78,7 +78,8 @@ class Gateway:
         log = open(self.log_file, "ab")
         self.process = subprocess.Popen(
             [*self.prefix, BINARY, "serve", *self.serve_arguments],
-            stdout=subprocess.PIPE, stderr=log, env=environment, cwd=self.directory)
+            stdout=subprocess.PIPE, stderr=log, env=environment, cwd=self.directory,
+            pass_fds=self.pass_fds)
         log.close()
         self._lines, self._ready = [], threading.Event()
         arguments = (self.process.stdout, self._lines, self._ready)

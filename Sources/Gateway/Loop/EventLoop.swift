@@ -113,6 +113,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
         slots[index].channel = Unmanaged.passRetained(channel)
         channel.slot = index
+        // What has no descriptor hears only from its owner and of its deadlines.
+        guard channel.fd >= 0 else { return }
         let tag = UInt64(slots[index].generation) << 32 | UInt64(index)
         let events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         _ = clinux_epoll_add(epoll, channel.fd, events, tag)
@@ -125,7 +127,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         channel.slot = -1
         channel.deadline = 0
         channel.wheelTick = 0
-        close(channel.fd)
+        if channel.fd >= 0 { close(channel.fd) }
         slots[index].generation &+= 1
         if let held = slots[index].channel { graveyard.append(held.takeRetainedValue()) }
         slots[index].channel = nil

@@ -29,6 +29,8 @@ final class Connection: Channel {
     var idleSince: UInt64 = 0
     /// In a pool, with no task waiting for it.
     var isIdle = false
+    /// Not a socket but a stream of an HTTP/2 connection, which has its bytes.
+    private(set) var stream: HTTP2Stream?
 
     private unowned(unsafe) let loop: EventLoop
     private var canRead: Bool
@@ -52,6 +54,20 @@ final class Connection: Channel {
         if let predecessor { loop.hand(over: predecessor, to: self) } else { loop.add(self) }
     }
 
+    /// The gateway's end of a stream of an HTTP/2 connection; it has no descriptor.
+    init(stream: HTTP2Stream, loop: EventLoop, limits: WireLimits) {
+        self.loop = loop
+        self.stream = stream
+        input = Buffer(pool: loop.blocks)
+        output = Buffer(pool: loop.blocks)
+        head = MessageHead(limits: limits)
+        canRead = true
+        canWrite = true
+        isConnected = true
+        super.init(fd: -1)
+        loop.add(self)
+    }
+
     var isOpen: Bool { slot >= 0 }
 
     func close() {
@@ -59,6 +75,10 @@ final class Connection: Channel {
         earlyAnswerInterrupts = nil
         onIdleEvent = nil
         if isOpen { loop.close(self) }
+        if let stream {
+            self.stream = nil
+            stream.connectionClosed()
+        }
         interrupt(.aborted)
     }
 
@@ -83,6 +103,7 @@ final class Connection: Channel {
     /// The peer has closed and left nothing unread: like nginx, a client that half-closes while it waits is taken for gone.
     var isGone: Bool {
         guard hungUp else { return false }
+        if let stream { return stream.isRead }
         var byte: UInt8 = 0
         return recv(fd, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) <= 0
     }
@@ -182,6 +203,11 @@ final class Connection: Channel {
         }
         input.reserve(2048)
         let want = input.free
+        if let stream {
+            let n = try stream.read(into: input)
+            if n == 0 { canRead = false }
+            return n > 0
+        }
         let n = clinux_recv(fd, input.writable, want)
         if n > 0 {
             input.produced(n)
@@ -235,7 +261,7 @@ final class Connection: Channel {
     /// Writes `output` and then the first `count` bytes of `body`, together where the kernel takes them.
     @inline(__always)
     func flush(with body: Buffer, _ count: Int, timeout: Int64) async throws(IOFailure) {
-        if !output.isEmpty, canWrite, isOpen, count > 0 {
+        if !output.isEmpty, canWrite, isOpen, count > 0, stream == nil {
             let n = clinux_send2(fd, output.readable, output.count, body.readable, count)
             if n > 0 {
                 isConnected = true
@@ -288,6 +314,11 @@ final class Connection: Channel {
             if !isOpen { throw .aborted }
             return 0
         }
+        if let stream {
+            let n = try stream.write(p, count)
+            if n < count { canWrite = false }
+            return n
+        }
         let n = clinux_send(fd, p, count)
         if n >= 0 {
             isConnected = true
@@ -302,7 +333,10 @@ final class Connection: Channel {
     }
 
     /// Says that no more will be sent, so that the peer sees the end before the descriptor closes.
-    func finishWriting() { _ = shutdown(fd, Int32(SHUT_WR)) }
+    func finishWriting() {
+        if let stream { return stream.finishWriting() }
+        _ = shutdown(fd, Int32(SHUT_WR))
+    }
 
     @inline(__always)
     private func takeInterruption() -> IOFailure? {

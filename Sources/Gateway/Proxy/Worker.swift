@@ -26,6 +26,8 @@ final class Worker: @unchecked Sendable {
     private(set) var isDraining = false
     private var listeners: [Connection] = []
     private var sessions: [ObjectIdentifier: ClientSession] = [:]
+    /// Connections of HTTP/2; their streams have sessions as other clients have.
+    private var http2: [ObjectIdentifier: HTTP2Session] = [:]
     private(set) lazy var resting = RestingClients(worker: self)
     private let workers: Int
     private var whenDrained: (@Sendable () -> Void)?
@@ -134,22 +136,66 @@ final class Worker: @unchecked Sendable {
         }
         let connection = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
         metrics.clientAccepted()
+        if getenv("CUTOVER_H2") != nil { return serveEither(connection, hostText(peer)) }
         serve(connection, hostText(peer))
     }
 
     private func serve(_ connection: Connection, _ peerText: [UInt8]) {
+        let isStream = connection.stream != nil
         let session = ClientSession(worker: self, client: connection, peerText: peerText)
         sessions[ObjectIdentifier(session)] = session
         Task.immediate(executorPreference: loop) {
             await session.serve()
-            self.ended(session)
+            self.ended(session, isStream: isStream)
         }
     }
 
-    private func ended(_ session: ClientSession) {
+    private func ended(_ session: ClientSession, isStream: Bool) {
         session.client.close()
         sessions[ObjectIdentifier(session)] = nil
-        if !session.isResting { closed() }
+        if isStream {
+            if isDraining { reportDrained() }
+        } else if !session.isResting {
+            closed()
+        }
+    }
+
+    // MARK: HTTP/2
+
+    /// Finds out which protocol a client speaks whose listener takes HTTP/2 without having agreed on it.
+    private func serveEither(_ connection: Connection, _ peerText: [UInt8]) {
+        let client = UndecidedClient(connection, peerText)
+        Task.immediate(executorPreference: loop) {
+            do throws(IOFailure) {
+                let timeout = self.snapshot.settings.timeouts.headMilliseconds
+                if try await client.speaksHTTP2(timeout: timeout, loop: self.loop) {
+                    self.serveHTTP2(client.connection, client.peerText)
+                } else {
+                    self.serve(client.connection, client.peerText)
+                }
+            } catch {
+                client.connection.close()
+                self.closed()
+            }
+        }
+    }
+
+    private func serveHTTP2(_ connection: Connection, _ peerText: [UInt8]) {
+        guard !isDraining, let session = HTTP2Session(worker: self, client: connection, peerText: peerText) else {
+            connection.close()
+            return closed()
+        }
+        http2[ObjectIdentifier(session)] = session
+        Task.immediate(executorPreference: loop) {
+            await session.serve()
+            self.http2[ObjectIdentifier(session)] = nil
+            self.closed()
+        }
+    }
+
+    /// Serves one request of an HTTP/2 connection.
+    func serve(stream connection: Connection, of session: HTTP2Session) {
+        serve(connection, session.peerText)
     }
 
     private func closed() {
@@ -160,7 +206,7 @@ final class Worker: @unchecked Sendable {
     /// Lets a client that has been silent for a while, between two requests, do without a session.
     /// - Returns: false when the gateway does not wait for idle clients any more.
     func rest(_ client: Connection, _ peerText: [UInt8], _ milliseconds: Int64) -> Bool {
-        guard !isDraining else { return false }
+        guard !isDraining, client.stream == nil else { return false }
         resting.add(client, peerText, milliseconds)
         return true
     }
@@ -189,6 +235,7 @@ final class Worker: @unchecked Sendable {
         whenDrained = done
         for listener in listeners { listener.close() }
         listeners.removeAll()
+        for session in http2.values { session.shutDown() }
         for session in sessions.values where session.isIdle { session.client.interrupt(.aborted) }
         for client in resting.removeAll() {
             loop.close(client)
@@ -198,7 +245,7 @@ final class Worker: @unchecked Sendable {
     }
 
     func reportDrained() {
-        guard sessions.isEmpty else { return }
+        guard sessions.isEmpty, http2.isEmpty else { return }
         // No client is left that could add any: now the legs under way may end, and no other begins.
         deliveries.stop()
         guard deliveries.activeCount == 0, let done = whenDrained else { return }

@@ -44,16 +44,16 @@ package final class DataPlane: Sendable {
 
     /// Binds the addresses on every loop and starts the threads. Blocks for name resolution.
     /// - Throws: an address that cannot be bound, with the reason.
-    package func start(listeners: [String]) throws(ListenError) -> [UInt16] {
+    package func start(listeners: [ListenerSettings]) throws(ListenError) -> [UInt16] {
         let (legacy, new) = backends.withLock { ($0.legacy, $0.new) }
         legacy.endpoint.refresh()
         new.endpoint.refresh()
         var ports: [UInt16] = []
-        for address in listeners {
-            let bound = try bind(address, count: workers.count)
+        for listener in listeners {
+            let bound = try bind(listener.address, count: workers.count)
             ports.append(bound.port)
             for (worker, descriptor) in zip(workers, bound.descriptors) {
-                worker.loop.execute { worker.listen(descriptor) }
+                worker.loop.execute { worker.listen(descriptor, http2: listener.http2) }
             }
         }
         isRunning.store(true, ordering: .sequentiallyConsistent)

@@ -15,7 +15,7 @@ enum Schema {
             "listen", "admin", "data", "store", "workers", "user", "backends", "timeouts", "limits", "routes", "shadow",
             "writes", "fallback", "plan", "expose",
         ], later: ["migration", "backup"])
-    static let listener = Section(path: "listen[]", keys: ["address", "tls"])
+    static let listener = Section(path: "listen[]", keys: ["address", "tls", "http2"])
     static let listenerTLS = Section(path: "listen[].tls", keys: ["certificate_file", "key_file", "client_ca_file"])
     static let admin = Section(path: "admin", keys: ["listen", "tls", "allow_plaintext"])
     static let adminTLS = Section(path: "admin.tls", keys: listenerTLS.keys)

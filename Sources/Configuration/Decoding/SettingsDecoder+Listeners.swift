@@ -5,7 +5,7 @@ extension SettingsDecoder {
             if let listener = listener(node, path: "listen") { settings.listeners = [listener] }
             return
         }
-        let items = top.list("listen", of: "addresses, or mappings with address and tls") ?? []
+        let items = top.list("listen", of: "addresses, or mappings with address, tls and http2") ?? []
         if items.isEmpty {
             diagnostics.error("listen", line: node.line, "an empty list", accepted: "one address or more")
         }
@@ -18,7 +18,7 @@ extension SettingsDecoder {
         }
     }
 
-    /// `host:port`, or a mapping with address and tls.
+    /// `host:port`, or a mapping with address, tls and http2.
     private func listener(_ node: Node, path: String) -> ListenerSettings? {
         guard case .mapping = node.content else {
             return Section.value(node, path: path, line: node.line, diagnostics, Value.address).map {
@@ -30,7 +30,10 @@ extension SettingsDecoder {
         }
         let tls = tls(section, Schema.listenerTLS)
         section.requireKey("address", accepted: "host:port")
-        return section.value("address", Value.address).map { ListenerSettings(address: $0.text, tls: tls) }
+        let http2 = section.value("http2", Value.boolean) ?? false
+        return section.value("address", Value.address).map {
+            ListenerSettings(address: $0.text, tls: tls, http2: http2)
+        }
     }
 
     mutating func decodeAdmin(_ top: Section) {

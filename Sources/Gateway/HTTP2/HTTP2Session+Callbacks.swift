@@ -28,6 +28,14 @@ extension HTTP2Session {
     }
 
     private static func setCallbacks(_ callbacks: OpaquePointer) {
+        // Frames that nghttp2 passes over without a word, priorities above all, are seen only here.
+        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, header, userData in
+            guard let kind = header.map({ UInt32($0.pointee.type) }) else { return 0 }
+            if kind == NGHTTP2_PRIORITY.rawValue || kind > NGHTTP2_CONTINUATION.rawValue {
+                owner(userData)?.bringsNothing()
+            }
+            return 0
+        }
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, userData in
             if let frame, cnghttp2_begins_request(frame) != 0 {
                 owner(userData)?.requestBegins(cnghttp2_stream(frame))
@@ -69,7 +77,7 @@ extension HTTP2Session {
             if frame.pointee.hd.length == 0, !endsStream { bringsNothing() }
             if endsStream { requestComplete(id) }
         case NGHTTP2_RST_STREAM.rawValue: clientReset()
-        case NGHTTP2_PING.rawValue, NGHTTP2_SETTINGS.rawValue, NGHTTP2_PRIORITY.rawValue: bringsNothing()
+        case NGHTTP2_PING.rawValue, NGHTTP2_SETTINGS.rawValue: bringsNothing()
         // Opens a window; a client that takes much sends many of them.
         default: break
         }

@@ -102,14 +102,15 @@ final class Worker: @unchecked Sendable {
     // MARK: Clients
 
     /// Accepts clients from a listening descriptor until the worker drains.
-    func listen(_ descriptor: Int32) {
+    /// - Parameter http2: its clients may speak that, and show it by what they say first.
+    func listen(_ descriptor: Int32, http2: Bool = false) {
         let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {
             await acceptClients(from: listener, loop: self.loop) {
                 self.metrics.limitHit(.clientConnections)
             } admit: {
-                self.admit($0, $1)
+                self.admit($0, $1, http2: http2)
             }
         }
     }
@@ -128,7 +129,7 @@ final class Worker: @unchecked Sendable {
     private static let reservedDescriptors = 96
 
     /// Serves one more client. Takes the descriptor over.
-    func admit(_ descriptor: Int32, _ peer: sockaddr_storage) {
+    func admit(_ descriptor: Int32, _ peer: sockaddr_storage, http2: Bool = false) {
         guard sessions.count + resting.count < connectionsMax else {
             metrics.limitHit(.clientConnections)
             close(descriptor)
@@ -136,7 +137,7 @@ final class Worker: @unchecked Sendable {
         }
         let connection = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
         metrics.clientAccepted()
-        if getenv("CUTOVER_H2") != nil { return serveEither(connection, hostText(peer)) }
+        if http2 { return serveEither(connection, hostText(peer)) }
         serve(connection, hostText(peer))
     }
 

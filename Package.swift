@@ -54,7 +54,7 @@ let package = Package(
             [
                 "Configuration", "ContentCoding", "Comparison", "HTTPWire", "Journal", "Rollout", "Routing",
                 "Telemetry",
-                "COpenSSL", "CLinux",
+                "COpenSSL", "CNGHTTP2", "CLinux",
             ]),
         floor("Configuration", ["Rollout", "Routing", "Comparison", "CYAML"]),
         // Stores and codings
@@ -79,6 +79,7 @@ let package = Package(
         ground("CYAML", libraries: ["yaml"]),
         ground("CCompress", libraries: ["z", "brotlidec"]),
         ground("CCurl", libraries: ["curl"]),
+        ground("CNGHTTP2", libraries: ["nghttp2"]),
         ground("COpenSSL", libraries: ["ssl", "crypto"]),
         // The operators' page: its files become bytes of the binary.
         .target(name: "CPage", exclude: ["web"]),

@@ -39,10 +39,13 @@ package struct ListenerSettings: Sendable, Equatable {
     /// `host:port`; `[::1]:8080` for IPv6; port 0 picks a free one.
     package var address: String
     package var tls: TLSListenerSettings?
+    /// Clients may speak HTTP/2 there.
+    package var http2: Bool
 
-    package init(address: String, tls: TLSListenerSettings? = nil) {
+    package init(address: String, tls: TLSListenerSettings? = nil, http2: Bool = false) {
         self.address = address
         self.tls = tls
+        self.http2 = http2
     }
 }
 
@@ -53,6 +56,8 @@ package struct TLSListenerSettings: Sendable, Equatable {
     package var clientCAFile: String?
     /// Clients without a certificate are let in, too.
     package var isClientCertificateOptional = false
+    /// HTTP/2 is offered in the handshake.
+    package var offersHTTP2 = false
     /// Key path of the section, for messages.
     package var keyPath: String
 

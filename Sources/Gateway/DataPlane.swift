@@ -51,21 +51,21 @@ package final class DataPlane: Sendable {
     /// - Parameter sockets: owns what is listened on; closing them there as well is what lets clients be refused.
     /// - Throws: an address that cannot be bound, with the reason.
     package func start(
-        listeners: [String], from sockets: ListeningSockets = ListeningSockets()
+        listeners: [ListenerSettings], from sockets: ListeningSockets = ListeningSockets()
     ) throws(ListenError) -> [UInt16] {
         clinux_return_large_blocks()
         let (legacy, new) = backends.withLock { ($0.legacy, $0.new) }
         legacy.endpoint.refresh()
         new.endpoint.refresh()
         var ports: [UInt16] = []
-        for (index, address) in listeners.enumerated() {
-            let bound = try sockets.listen(on: address, as: .client, loops: workers.count)
+        for (index, listener) in listeners.enumerated() {
+            let bound = try sockets.listen(on: listener.address, as: .client, loops: workers.count)
             ports.append(bound.port)
             let port = tls.ports.indices.contains(index) ? tls.ports[index] : nil
             for (worker, descriptors) in zip(workers, bound.loops) {
                 worker.loop.execute {
                     for descriptor in descriptors {
-                        worker.listen(descriptor, tls: port, takesTurns: bound.isShared)
+                        worker.listen(descriptor, tls: port, http2: listener.http2, takesTurns: bound.isShared)
                     }
                 }
             }

@@ -173,6 +173,7 @@
     case journalQueue = "journal_queue"
     case mismatchRing = "mismatch_ring"
     case adminConnections = "admin_connections"
+    case http2Flood = "http2_flood"
 
     /// Position in the cell map.
     @inlinable package var index: Int {
@@ -191,6 +192,7 @@
         case .journalQueue: 11
         case .mismatchRing: 12
         case .adminConnections: 13
+        case .http2Flood: 14
         }
     }
 }

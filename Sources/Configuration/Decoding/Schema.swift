@@ -15,7 +15,7 @@ enum Schema {
             "listen", "admin", "data", "store", "workers", "user", "trusted_proxies", "backends", "timeouts", "limits",
             "routes", "shadow", "writes", "fallback", "plan", "expose",
         ], later: ["migration", "backup"])
-    static let listener = Section(path: "listen[]", keys: ["address", "tls"])
+    static let listener = Section(path: "listen[]", keys: ["address", "tls", "http2"])
     static let listenerTLS = Section(
         path: "listen[].tls",
         keys: ["certificate_file", "key_file", "certificates", "client_ca_file", "client_certificate"])

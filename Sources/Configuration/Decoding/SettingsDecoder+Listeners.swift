@@ -5,7 +5,7 @@ extension SettingsDecoder {
             if let listener = listener(node, path: "listen") { settings.listeners = [listener] }
             return
         }
-        let items = top.list("listen", of: "addresses, or mappings with address and tls") ?? []
+        let items = top.list("listen", of: "addresses, or mappings with address, tls and http2") ?? []
         if items.isEmpty {
             diagnostics.error("listen", line: node.line, "an empty list", accepted: "one address or more")
         }
@@ -18,7 +18,7 @@ extension SettingsDecoder {
         }
     }
 
-    /// `host:port`, or a mapping with address and tls.
+    /// `host:port`, or a mapping with address, tls and http2.
     private func listener(_ node: Node, path: String) -> ListenerSettings? {
         guard case .mapping = node.content else {
             return Section.value(node, path: path, line: node.line, diagnostics, Value.address).map {
@@ -28,9 +28,14 @@ extension SettingsDecoder {
         guard let section = Section(node, path: path, schema: Schema.listener, diagnostics: diagnostics) else {
             return nil
         }
-        let tls = tls(section, Schema.listenerTLS, Schema.certificate)
+        var tls = tls(section, Schema.listenerTLS, Schema.certificate)
         section.requireKey("address", accepted: "host:port")
-        return section.value("address", Value.address).map { ListenerSettings(address: $0.text, tls: tls) }
+        // With TLS both sides agree on it in the handshake; without, it is for clients that know beforehand.
+        let http2 = section.value("http2", Value.boolean) ?? (tls != nil)
+        tls?.offersHTTP2 = http2
+        return section.value("address", Value.address).map {
+            ListenerSettings(address: $0.text, tls: tls, http2: http2)
+        }
     }
 
     mutating func decodeAdmin(_ top: Section) {

@@ -64,8 +64,7 @@ package final class GatewayServer: Sendable {
         }
         try begun.get()
         do throws(ListenError) {
-            let ports = try parts.dataPlane.start(
-                listeners: parts.settings.listeners.map(\.address), from: sockets)
+            let ports = try parts.dataPlane.start(listeners: parts.settings.listeners, from: sockets)
             let api = parts.makeAPI(
                 reload: { [self] origin in await reload(origin) },
                 isReady: { [self] in isReady.load(ordering: .acquiring) })

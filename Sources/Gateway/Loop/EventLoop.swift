@@ -118,7 +118,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
         slots[index].channel = Unmanaged.passRetained(channel)
         channel.slot = index
-        _ = clinux_epoll_add(epoll, channel.fd, events, tag(of: index))
+        // What has no descriptor hears only from its owner and of its deadlines.
+        if channel.fd >= 0 { _ = clinux_epoll_add(epoll, channel.fd, events, tag(of: index)) }
     }
 
     private func tag(of index: Int) -> UInt64 { UInt64(slots[index].generation) << 32 | UInt64(index) }
@@ -142,7 +143,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         channel.slot = -1
         channel.deadline = 0
         channel.wheelTick = 0
-        close(channel.fd)
+        if channel.fd >= 0 { close(channel.fd) }
         slots[index].generation &+= 1
         if let held = slots[index].channel { graveyard.append(held.takeRetainedValue()) }
         slots[index].channel = nil

@@ -31,6 +31,8 @@ final class Connection: Channel {
     var isIdle = false
     /// What passes is encrypted by this; set before the first byte.
     private(set) var tls: TLSStream?
+    /// Not a socket but a stream of an HTTP/2 connection, which has its bytes.
+    private(set) var stream: HTTP2Stream?
 
     private unowned(unsafe) let loop: EventLoop
     private var canRead: Bool
@@ -62,7 +64,24 @@ final class Connection: Channel {
         }
     }
 
+    /// The gateway's end of a stream of an HTTP/2 connection; it has no descriptor.
+    init(stream: HTTP2Stream, loop: EventLoop, limits: WireLimits) {
+        self.loop = loop
+        self.stream = stream
+        input = Buffer(pool: loop.blocks)
+        output = Buffer(pool: loop.blocks)
+        head = MessageHead(limits: limits)
+        canRead = true
+        canWrite = true
+        isConnected = true
+        super.init(fd: -1)
+        loop.add(self, for: EventLoop.talking)
+    }
+
     var isOpen: Bool { slot >= 0 }
+
+    /// What passes between the client and the gateway is encrypted.
+    var isSecure: Bool { tls != nil || stream?.session.client.tls != nil }
 
     func close() {
         partner = nil
@@ -70,6 +89,10 @@ final class Connection: Channel {
         onIdleEvent = nil
         if isOpen { loop.close(self) }
         tls?.descriptorClosed()
+        if let stream {
+            self.stream = nil
+            stream.connectionClosed()
+        }
         interrupt(.aborted)
     }
 
@@ -97,6 +120,7 @@ final class Connection: Channel {
         guard hungUp else { return false }
         // What is unread may be no more than the farewell of the protocol.
         if let tls { return !tls.holdsData }
+        if let stream { return stream.isRead }
         var byte: UInt8 = 0
         return recv(fd, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) <= 0
     }
@@ -203,6 +227,11 @@ final class Connection: Channel {
         input.reserve(2048)
         let want = input.free
         if let tls { return try receive(want, tls) }
+        if let stream {
+            let n = try stream.read(into: input)
+            if n == 0 { canRead = false }
+            return n > 0
+        }
         let n = clinux_recv(fd, input.writable, want)
         if n > 0 {
             input.produced(n)
@@ -265,7 +294,7 @@ final class Connection: Channel {
         var count = count
         if tls != nil {
             count &-= join(body, count)
-        } else if !output.isEmpty, canWrite, isOpen, count > 0 {
+        } else if !output.isEmpty, canWrite, isOpen, count > 0, stream == nil {
             let n = clinux_send2(fd, output.readable, output.count, body.readable, count)
             if n > 0 {
                 isConnected = true
@@ -321,6 +350,11 @@ final class Connection: Channel {
             return 0
         }
         if let tls { return try send(p, count, tls) }
+        if let stream {
+            let n = try stream.write(p, count)
+            if n < count { canWrite = false }
+            return n
+        }
         let n = clinux_send(fd, p, count)
         if n >= 0 {
             isConnected = true
@@ -336,6 +370,7 @@ final class Connection: Channel {
 
     /// Says that no more will be sent, so that the peer sees the end before the descriptor closes.
     func finishWriting() {
+        if let stream { return stream.finishWriting() }
         tls?.finishWriting()
         _ = shutdown(fd, Int32(SHUT_WR))
     }

@@ -56,7 +56,7 @@ extension ClientSession {
     }
 
     func appendAdditions(_ head: MessageHead, _ p: UnsafePointer<UInt8>, _ out: Buffer) {
-        out.append("Via: 1.1 cutover\r\n")
+        out.append(client.stream == nil ? "Via: 1.1 cutover\r\n" : "Via: 2.0 cutover\r\n")
         if head.has(.forwardedFor) {
             out.append("X-Forwarded-For: ")
             for i in 0..<head.fieldCount where head.field(i).kind == .forwardedFor {
@@ -70,7 +70,7 @@ extension ClientSession {
             out.append(forwardedForLine)
         }
         if !head.has(.forwardedProto) {
-            out.append(client.tls == nil ? "X-Forwarded-Proto: http\r\n" : "X-Forwarded-Proto: https\r\n")
+            out.append(client.isSecure ? "X-Forwarded-Proto: https\r\n" : "X-Forwarded-Proto: http\r\n")
         }
         if !head.has(.forwardedHost), let host = head.firstField(kind: .host) {
             out.append("X-Forwarded-Host: ")

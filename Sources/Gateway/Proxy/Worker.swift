@@ -26,6 +26,8 @@ final class Worker: @unchecked Sendable {
     private(set) var isDraining = false
     private var listeners: [Connection] = []
     private var sessions: [ObjectIdentifier: ClientSession] = [:]
+    /// Connections of HTTP/2; their streams have sessions as other clients have.
+    private var http2: [ObjectIdentifier: HTTP2Session] = [:]
     private(set) lazy var resting = RestingClients(worker: self)
     private let workers: Int
     private var whenDrained: (@Sendable () -> Void)?
@@ -103,15 +105,16 @@ final class Worker: @unchecked Sendable {
     /// Accepts clients from a listening descriptor until the worker drains.
     /// - Parameters:
     ///   - tls: the listener's certificates; nil serves without TLS.
+    ///   - http2: its clients may speak that: as agreed on in the handshake, or, without TLS, by what they say first.
     ///   - takesTurns: other loops accept from the same socket.
-    func listen(_ descriptor: Int32, tls: TLSPort? = nil, takesTurns: Bool = false) {
+    func listen(_ descriptor: Int32, tls: TLSPort? = nil, http2: Bool = false, takesTurns: Bool = false) {
         let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false, listening: true)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {
             await acceptClients(from: listener, loop: self.loop) {
                 self.metrics.limitHit(.clientConnections)
             } admit: {
-                self.admit($0, $1, tls)
+                self.admit($0, $1, tls, http2: http2)
                 if takesTurns { self.loop.stepBack(listener) }
             }
         }
@@ -131,7 +134,7 @@ final class Worker: @unchecked Sendable {
     private static let reservedDescriptors = 96
 
     /// Serves one more client. Takes the descriptor over.
-    func admit(_ descriptor: Int32, _ peer: sockaddr_storage, _ tls: TLSPort? = nil) {
+    func admit(_ descriptor: Int32, _ peer: sockaddr_storage, _ tls: TLSPort? = nil, http2: Bool = false) {
         guard sessions.count + resting.count < connectionsMax else {
             metrics.limitHit(.clientConnections)
             close(descriptor)
@@ -141,26 +144,74 @@ final class Worker: @unchecked Sendable {
         let stream = tls?.current.stream(fd: descriptor)
         guard tls == nil || stream != nil else { return connection.close() }
         metrics.clientAccepted()
+        if http2, stream == nil { return serveEither(connection, hostText(peer)) }
         serve(connection, hostText(peer), isFresh: true, securedBy: stream)
     }
 
     private func serve(
         _ connection: Connection, _ peerText: [UInt8], isFresh: Bool, securedBy stream: TLSStream? = nil
     ) {
+        let isStream = connection.stream != nil
         let session = ClientSession(worker: self, client: connection, peerText: peerText, isFresh: isFresh)
         sessions[ObjectIdentifier(session)] = session
         Task.immediate(executorPreference: loop) {
             var isFit = true
             if let stream { isFit = await session.secure(with: stream) }
+            if isFit, let stream, stream.speaksHTTP2 {
+                self.sessions[ObjectIdentifier(session)] = nil
+                return self.serveHTTP2(session.client, session.peerText)
+            }
             if isFit { await session.serve() }
-            self.ended(session)
+            self.ended(session, isStream: isStream)
         }
     }
 
-    private func ended(_ session: ClientSession) {
+    private func ended(_ session: ClientSession, isStream: Bool) {
         session.client.close()
         sessions[ObjectIdentifier(session)] = nil
-        if !session.isResting { closed() }
+        if isStream {
+            if isDraining { reportDrained() }
+        } else if !session.isResting {
+            closed()
+        }
+    }
+
+    // MARK: HTTP/2
+
+    /// Finds out which protocol a client speaks whose listener takes HTTP/2 without having agreed on it.
+    private func serveEither(_ connection: Connection, _ peerText: [UInt8]) {
+        let client = UndecidedClient(connection, peerText)
+        Task.immediate(executorPreference: loop) {
+            do throws(IOFailure) {
+                let timeout = self.snapshot.settings.timeouts.headMilliseconds
+                if try await client.speaksHTTP2(timeout: timeout, loop: self.loop) {
+                    self.serveHTTP2(client.connection, client.peerText)
+                } else {
+                    self.serve(client.connection, client.peerText, isFresh: true)
+                }
+            } catch {
+                client.connection.close()
+                self.closed()
+            }
+        }
+    }
+
+    private func serveHTTP2(_ connection: Connection, _ peerText: [UInt8]) {
+        guard !isDraining, let session = HTTP2Session(worker: self, client: connection, peerText: peerText) else {
+            connection.close()
+            return closed()
+        }
+        http2[ObjectIdentifier(session)] = session
+        Task.immediate(executorPreference: loop) {
+            await session.serve()
+            self.http2[ObjectIdentifier(session)] = nil
+            self.closed()
+        }
+    }
+
+    /// Serves one request of an HTTP/2 connection.
+    func serve(stream connection: Connection, of session: HTTP2Session) {
+        serve(connection, session.peerText, isFresh: false)
     }
 
     private func closed() {
@@ -172,7 +223,7 @@ final class Worker: @unchecked Sendable {
     /// Not one with TLS: what its peer and it have agreed on is a part of the session.
     /// - Returns: false when the gateway does not wait for idle clients any more.
     func rest(_ client: Connection, _ peerText: [UInt8], _ milliseconds: Int64) -> Bool {
-        guard !isDraining else { return false }
+        guard !isDraining, client.stream == nil else { return false }
         resting.add(client, peerText, milliseconds)
         return true
     }
@@ -211,6 +262,7 @@ final class Worker: @unchecked Sendable {
         {
             session.client.interrupt(.aborted)
         }
+        for session in http2.values { session.shutDown() }
         for client in resting.removeAll() {
             if clinux_has_arrivals(client.fd) != 0 {
                 wake(client, EPOLLIN.rawValue)
@@ -223,7 +275,7 @@ final class Worker: @unchecked Sendable {
     }
 
     func reportDrained() {
-        guard sessions.isEmpty else { return }
+        guard sessions.isEmpty, http2.isEmpty else { return }
         // No client is left that could add any: now the legs under way may end, and no other begins.
         deliveries.stop()
         guard deliveries.activeCount == 0, let done = whenDrained else { return }

@@ -54,7 +54,11 @@ final class TLSServer: @unchecked Sendable {
     ) -> [FileFinding] {
         ctls_prepare(context)
         _ = ctls_set_ciphers(context)
-        SSL_CTX_set_alpn_select_cb(context, chooseProtocol, nil)
+        if settings.offersHTTP2 {
+            SSL_CTX_set_alpn_select_cb(context, chooseHTTP2OrOlder, nil)
+        } else {
+            SSL_CTX_set_alpn_select_cb(context, chooseOlder, nil)
+        }
         var seconds = sessionSeconds
         // Sessions of clients with certificates are only resumed where the certificate would have been asked for.
         let id = Array("cutover".utf8)
@@ -113,13 +117,29 @@ private func chooseCertificate(
 }
 
 /// OpenSSL asks which application protocol to speak (RFC 7301 §3.2): the first of these that the client offers.
-private func chooseProtocol(
+private func chooseOlder(
     _ ssl: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
     _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ offeredCount: UInt32,
     _ argument: UnsafeMutableRawPointer?
 ) -> Int32 {
+    choose(["http/1.1", "http/1.0"], chosen, chosenCount, offered, offeredCount)
+}
+
+/// The same for a listener that takes HTTP/2.
+private func chooseHTTP2OrOlder(
+    _ ssl: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ offeredCount: UInt32,
+    _ argument: UnsafeMutableRawPointer?
+) -> Int32 {
+    choose(["h2", "http/1.1", "http/1.0"], chosen, chosenCount, offered, offeredCount)
+}
+
+private func choose(
+    _ names: [StaticString], _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ offeredCount: UInt32
+) -> Int32 {
     guard let offered, let chosen, let chosenCount else { return SSL_TLSEXT_ERR_NOACK }
-    for name in ["http/1.1", "http/1.0"] as [StaticString] {
+    for name in names {
         var place = 0
         while place < Int(offeredCount) {
             let count = Int(offered[place])

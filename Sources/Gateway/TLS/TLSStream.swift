@@ -92,6 +92,13 @@ final class TLSStream: @unchecked Sendable {
 
     var isVersion13: Bool { SSL_version(ssl) == TLS1_3_VERSION }
     var isResumed: Bool { ctls_has_resumed(ssl) != 0 }
+    /// HTTP/2 is what both sides have agreed on (RFC 7301).
+    var speaksHTTP2: Bool {
+        var name: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        SSL_get0_alpn_selected(ssl, &name, &count)
+        return count == 2 && name?[0] == UInt8(ascii: "h") && name?[1] == UInt8(ascii: "2")
+    }
 
     // MARK: Bytes
 

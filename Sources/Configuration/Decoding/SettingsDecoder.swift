@@ -37,6 +37,7 @@ struct SettingsDecoder {
         decodeShadow(top)
         decodeWrites(top)
         decodeFallback(top)
+        decodeTracing(top)
         if let path = filePath(top, "plan") { settings.planPath = path }
         top.setPlain(&settings.expose, "expose", Value.boolean)
     }

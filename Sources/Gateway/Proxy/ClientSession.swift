@@ -159,6 +159,7 @@ final class ClientSession: @unchecked Sendable {
         request.isHead = head.method == .head
         request.isIdempotent = head.method.isIdempotent
         request.bodyComplete = !head.isChunked && head.contentLength <= 0
+        if head.has(.traceParent) || snapshot.tracing.begins { takeUpTrace() }
         route()
         if head.wantsUpgrade, request.bodyComplete, request.kind != .write, wantsWebSocket(head) {
             try await tunnel()

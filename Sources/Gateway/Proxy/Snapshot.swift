@@ -15,6 +15,7 @@ package final class Snapshot: Sendable {
     let routes: RouteTable
     let compiledRoutes: [CompiledRoute]
     let identity: IdentitySources
+    let tracing: TracingRules
 
     package init(settings: Settings, rollout: RolloutView, pins: [String: Side], identity: IdentitySources) {
         self.settings = settings
@@ -25,6 +26,7 @@ package final class Snapshot: Sendable {
         routes = RouteTable(settings.routes)
         compiledRoutes = settings.routes.map(CompiledRoute.init)
         self.identity = identity
+        tracing = TracingRules(settings.tracing)
     }
 }
 

@@ -17,20 +17,36 @@ struct LegMessage: Sendable {
     var byteCount: Int { submission.body.count + submission.headerLines.count }
 
     /// Writes the whole request.
-    /// - Parameter conditionals: If-Match and its like go along: on the authoritative leg, or where the route keeps them.
-    func append(to out: Buffer, pathPrefix: [UInt8], conditionals: Bool) {
+    /// - Parameters:
+    ///   - conditionals: If-Match and its like go along: on the authoritative leg, or where the route keeps them.
+    ///   - span: makes the id of this leg's span; called where the write belongs to a trace.
+    func append(to out: Buffer, pathPrefix: [UInt8], conditionals: Bool, span: () -> UInt64) {
         out.reserve(submission.headerLines.count &+ submission.body.count &+ submission.target.utf8.count &+ 256)
         out.append(text: submission.method)
         out.append(byte: 32)
         if !pathPrefix.isEmpty { out.append(pathPrefix) }
         out.append(text: submission.target)
         out.append(" HTTP/1.1\r\n")
-        out.append(submission.headerLines)
+        appendHeaderLines(to: out, span)
         if conditionals { out.append(submission.conditionalLines) }
         out.append("Idempotency-Key: ")
         append(key: submission.outgoingKey, to: out)
         out.append("\r\n\r\n")
         out.append(submission.body)
+    }
+
+    /// The lines as they are kept, but that each leg, and each try of it, is a span of its own in the write's trace.
+    private func appendHeaderLines(to out: Buffer, _ span: () -> UInt64) {
+        submission.headerLines.withUnsafeBufferPointer { lines in
+            guard let base = lines.baseAddress else { return }
+            // A line of the client's own is never the last one: those that the gateway adds come after it.
+            guard let place = TraceParent.spanPlace(inLastOf: base, lines.count) else {
+                return out.append(base, lines.count)
+            }
+            out.append(base, place)
+            out.append(hex: span())
+            out.append(base + place + 16, lines.count - place - 16)
+        }
     }
 
     /// A row of an older version may hold anything; nothing but a key goes into the line.
@@ -67,7 +83,7 @@ extension UpstreamPool {
                 throw mayHaveBeenSeen ? .broken : error
             }
             upstream.carriesRepeat = mayHaveBeenSeen
-            message.append(to: upstream.output, pathPrefix: pathPrefix, conditionals: conditionals)
+            message.append(to: upstream.output, pathPrefix: pathPrefix, conditionals: conditionals) { loop.random.span() }
             let whole = upstream.output.count
             let failure: UpstreamFailure
             do throws(UpstreamFailure) {

@@ -28,6 +28,8 @@ package struct Settings: Sendable {
     /// False hides the `Cutover-` answer headers.
     package var expose = true
     package var tracing = TracingSettings()
+    /// Nil: no line is written for a request.
+    package var accessLog: AccessLogSettings?
 
     package init() {}
 

@@ -5,7 +5,8 @@ import Gateway
 
 /// `cutover serve`: runs the gateway until it is told to stop.
 ///
-/// SIGTERM and SIGINT drain and end it (a second one ends it at once), SIGHUP reloads the configuration.
+/// SIGTERM and SIGINT drain and end it (a second one ends it at once), SIGHUP reloads the configuration, SIGUSR1 opens
+/// the access log anew.
 func serve(_ invocation: Invocation) -> Int32 {
     let console = invocation.console
     let file = invocation.value("config")
@@ -21,7 +22,7 @@ func serve(_ invocation: Invocation) -> Int32 {
     // Before any thread starts, so that all of them leave these signals to this one.
     var signals = sigset_t()
     sigemptyset(&signals)
-    for signal in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&signals, signal) }
+    for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { sigaddset(&signals, signal) }
     pthread_sigmask(SIG_BLOCK, &signals, nil)
     clinux_ignore_write_signals()
     do throws(ServerError) {
@@ -65,13 +66,17 @@ private func wait(for signals: inout sigset_t, _ server: GatewayServer) -> Int32
             reload(server)
             continue
         }
+        if signal == SIGUSR1 {
+            server.reopenLogs()
+            continue
+        }
         logLine("draining")
         let blocked = signals
         startThread(name: "signals") {
             // A second signal means: now.
             var rest = blocked
             var again: Int32 = 0
-            repeat { sigwait(&rest, &again) } while again == SIGHUP
+            repeat { sigwait(&rest, &again) } while again == SIGHUP || again == SIGUSR1
             _exit(1)
         }
         let isClean = server.stop()

@@ -44,6 +44,8 @@ package struct ControlGauges: Sendable {
     package var historyDropped: UInt64 = 0
     /// Alerts that the gateway posts itself.
     package var alerts = AlertGauges()
+    /// Lines of the access log.
+    package var accessLog = AccessLogGauges()
     /// The process itself.
     package var process = ProcessFigures()
     /// Event loops.

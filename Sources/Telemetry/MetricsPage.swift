@@ -18,6 +18,7 @@ package func renderMetrics(_ snapshot: MetricsSnapshot, figures: FourFigures, ga
     text.cluster(gauges.cluster)
     text.alerts(gauges.alerts)
     text.history(gauges)
+    text.accessLog(gauges.accessLog)
     text.connections(snapshot, gauges)
     text.process(gauges)
     return text.bytes

@@ -14,6 +14,7 @@ enum Schema {
         keys: [
             "listen", "admin", "data", "store", "workers", "user", "backends", "timeouts", "limits", "routes", "shadow",
             "writes", "fallback", "plan", "expose", "tracing",
+            "access_log",
         ], later: ["migration", "backup"])
     static let listener = Section(path: "listen[]", keys: ["address", "tls"])
     static let listenerTLS = Section(path: "listen[].tls", keys: ["certificate_file", "key_file", "client_ca_file"])
@@ -52,12 +53,14 @@ enum Schema {
     static let breaker = Section(
         path: "fallback.breaker", keys: ["errors", "window", "min_requests", "open_for"])
 
+    static let accessLog = Section(
+        path: "access_log", keys: ["file", "format", "sample", "always", "client", "user", "query", "redact"])
     static let tracing = Section(path: "tracing", keys: ["context", "sample"])
 
     /// The sections of the configuration file.
     static let configuration = [
         top, listener, listenerTLS, admin, adminTLS, user, userSource, jwt, backends, backend, backendTLS, timeouts,
-        limits, route, shadow, writes, fallback, breaker, tracing,
+        limits, route, shadow, writes, fallback, breaker, tracing, accessLog,
     ]
 
     static let plan = Section(

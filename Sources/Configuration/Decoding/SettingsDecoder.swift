@@ -38,6 +38,7 @@ struct SettingsDecoder {
         decodeWrites(top)
         decodeFallback(top)
         decodeTracing(top)
+        decodeAccessLog(top)
         if let path = filePath(top, "plan") { settings.planPath = path }
         top.setPlain(&settings.expose, "expose", Value.boolean)
     }

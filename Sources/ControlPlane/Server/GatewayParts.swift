@@ -53,6 +53,12 @@ struct GatewayParts: Sendable {
         let workers = settings.workers ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         dataPlane = DataPlane(snapshot: snapshot, journal: journal, workers: workers)
         coordinator.set(dataPlane.shared.coordinator)
+        do throws(AccessLogError) {
+            let file = try openAccessLog(settings, for: dataPlane.shared.accessLog)
+            if let file { dataPlane.shared.accessLog.use(file) }
+        } catch {
+            throw ServerError(text: error.text)
+        }
         reverseSync = ReverseSync(dataPlane: dataPlane, journal: journal, controller: controller)
         board = FigureBoard(dataPlane: dataPlane, control: control, windowSeconds: settings.plan?.windowSeconds ?? 300)
         history = HistoryRecorder(

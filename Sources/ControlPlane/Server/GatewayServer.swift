@@ -93,6 +93,9 @@ package final class GatewayServer: Sendable {
     /// Reads the configuration again and takes it over when it is valid; changes nothing otherwise.
     package func reload(_ origin: ChangeOrigin) async -> ReloadOutcome { await reloader.reload(origin) }
 
+    /// Opens the access log anew by its name: it was renamed. Any thread.
+    package func reopenLogs() { parts.dataPlane.shared.accessLog.reopen() }
+
     /// Stops accepting, lets requests under way finish within `timeouts.drain`, keeps what has arrived, and closes the store.
     /// Blocks.
     /// - Returns: whether every client was done in time and the store took everything.
@@ -116,6 +119,7 @@ package final class GatewayServer: Sendable {
         parts.storage.cluster?.leave()
         admin.withLock { $0 }?.stop()
         parts.alerts.finish(milliseconds: 2_000)
+        parts.dataPlane.shared.accessLog.finish(milliseconds: 1_000)
         return isDrained && isKept
     }
 }

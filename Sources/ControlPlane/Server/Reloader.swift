@@ -41,6 +41,13 @@ final class Reloader: Sendable {
         }
         let identity: IdentitySources
         do throws(IdentityError) { identity = try IdentitySources(fresh.user) } catch { return .invalid([error.text]) }
+        let accessLog: AccessLogFile?
+        do throws(AccessLogError) {
+            let writer = parts.dataPlane.shared.accessLog
+            accessLog = origin.isDryRun ? nil : try openAccessLog(fresh, for: writer)
+        } catch {
+            return .invalid([error.text])
+        }
         do throws(TokenError) {
             let pair = try parts.tokens.reread(mayMake: !origin.isDryRun)
             if origin.isDryRun { return .done(await controller.outcome(ofReloading: fresh, remarks: remarks)) }
@@ -50,6 +57,8 @@ final class Reloader: Sendable {
         } catch {
             return .invalid([error.text])
         }
+        // Opened anew, whatever has changed: it may have been renamed.
+        if let accessLog { parts.dataPlane.shared.accessLog.use(accessLog) }
         let outcome = await controller.reload(fresh, identity, remarks: remarks, origin)
         tellParts(of: fresh, before: old)
         return .done(outcome)

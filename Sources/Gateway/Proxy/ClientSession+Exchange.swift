@@ -25,6 +25,8 @@ extension ClientSession {
     /// - Returns: the connection with the parsed head at the front of its input. The caller gives it back.
     @inline(__always)
     func exchange(_ pool: UpstreamPool, shadow: ShadowRead? = nil) async throws(UpstreamFailure) -> Connection {
+        let asked = askedAt
+        defer { noteAsked(asked) }
         var fresh = false
         while true {
             let upstream = try await pool.take(fresh: fresh)

@@ -39,11 +39,14 @@ extension ClientSession {
     /// Sends head and body as they come. Nothing can be repeated, so it takes a new connection, or one that was used a
     /// moment ago: any other one might be closed by the backend in this very moment.
     private func streamRequest(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
+        let asked = askedAt
+        defer { noteAsked(asked) }
         let upstream = try await pool.take(isRepeatable: false)
         appendRequestHead(to: upstream.output, pool: pool, framing: overflow == nil ? .asReceived : .rechunked)
         var scanner = overflow ?? BodyScanner.request(client.head)
         if overflow != nil {
             upstream.output.append(chunk: body.readable, body.count)
+            record?.requestBytes &+= body.count
             body.clear()
         } else {
             do throws(SessionEnd) { try await sendContinue() } catch {
@@ -82,6 +85,7 @@ extension ClientSession {
                 brokenBody = true
                 throw .malformed
             }
+            record?.requestBytes &+= used
             do throws(IOFailure) {
                 if rechunks {
                     input.consume(used)

@@ -59,6 +59,7 @@ extension ClientSession {
                 isClientGone = true
                 input.consume(used &- (before &- input.count))
             }
+            if !isClientGone { record?.responseBytes &+= used }
             if scanner.isDone { break }
             if !unwraps { input.adapt(last: used, more: upstream.hasArrivals) }
             turns &+= 1

@@ -31,6 +31,8 @@ extension ClientSession {
     }
 
     private func offerUpgrade(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
+        let asked = askedAt
+        defer { noteAsked(asked) }
         let upstream = try await pool.take(fresh: true)
         appendRequestHead(to: upstream.output, pool: pool, framing: .upgrade)
         client.partner = upstream

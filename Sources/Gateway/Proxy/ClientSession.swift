@@ -32,6 +32,8 @@ final class ClientSession: @unchecked Sendable {
     /// What the request at hand is decided and served by, from its first byte to its last: a reload in between must not
     /// pull the routes from under it.
     private(set) var snapshot: Snapshot
+    /// What the access log says of the request at hand; nil where it says nothing.
+    var record: AccessRecord?
     /// The framing of the streamed body was wrong: the client's fault, not the backend's.
     var brokenBody = false
     /// Reads the rest of a body that turned out to be larger than what is taken in whole; the beginning is in `body`.
@@ -110,7 +112,7 @@ final class ClientSession: @unchecked Sendable {
                     begin()
                     request.keepAlive = false
                     try await answer(.requestTimeout)
-                    book(.none, status: request.answered)
+                    bookRefused("request-timeout")
                     await closeGently()
                     return false
                 }
@@ -127,12 +129,14 @@ final class ClientSession: @unchecked Sendable {
         request.keepAlive = false
         request.headInPlace = false
         try await answer(.malformed(fault))
-        book(.none, status: request.answered)
+        bookRefused("malformed-request")
     }
 
-    private func book(_ kind: RequestKind, status: Int) {
-        metrics.request(
-            kind: kind, status: status, nanoseconds: clinux_monotonic_nanoseconds() &- request.started)
+    /// Books what never became a request.
+    private func bookRefused(_ problem: StaticString) {
+        let nanoseconds = clinux_monotonic_nanoseconds() &- request.started
+        metrics.request(kind: .none, status: request.answered, nanoseconds: nanoseconds)
+        if let rules = snapshot.accessLog { logRefused(rules, problem, status: request.answered, nanoseconds) }
     }
 
     @inline(__always)
@@ -161,6 +165,7 @@ final class ClientSession: @unchecked Sendable {
         request.bodyComplete = !head.isChunked && head.contentLength <= 0
         if head.has(.traceParent) || snapshot.tracing.begins { takeUpTrace() }
         route()
+        if let rules = snapshot.accessLog { record = worker.accessLog.begin(self, rules) }
         if head.wantsUpgrade, request.bodyComplete, request.kind != .write, wantsWebSocket(head) {
             try await tunnel()
         } else {
@@ -248,6 +253,7 @@ final class ClientSession: @unchecked Sendable {
         let nanoseconds = clinux_monotonic_nanoseconds() &- request.started
         metrics.request(kind: request.kind.telemetry, status: request.answered, nanoseconds: nanoseconds)
         bookOutcome(failed: request.answered >= 500, nanoseconds)
+        if let record { endRecord(record, status: request.answered, nanoseconds) }
         body.clear()
         body.releaseIfEmpty()
     }
@@ -259,6 +265,10 @@ final class ClientSession: @unchecked Sendable {
         metrics.request(kind: request.kind.telemetry, status: 499, nanoseconds: nanoseconds)
         // What a client that left would have seen, nobody knows.
         if request.brokeOff { bookOutcome(failed: true, nanoseconds) }
+        if let record {
+            if record.problem == nil { record.problem = request.brokeOff ? "backend-broke-off" : "client-gone" }
+            endRecord(record, status: 499, nanoseconds)
+        }
     }
 
     /// Counts what the client of a read or write saw in the end.

@@ -7,6 +7,7 @@ package final class SharedState: Sendable {
     package let new: SharedBackend
     package let mismatches: MismatchLog
     package let coordinator: WriteCoordinator
+    package let accessLog = AccessLogWriter()
 
     package init(settings: Settings, journal: any WriteJournal, window: WindowLimits = WindowLimits()) {
         legacy = SharedBackend(settings.legacy, breaker: settings.fallback.breaker)

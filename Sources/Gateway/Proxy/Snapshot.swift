@@ -16,6 +16,8 @@ package final class Snapshot: Sendable {
     let compiledRoutes: [CompiledRoute]
     let identity: IdentitySources
     let tracing: TracingRules
+    /// Nil: no line is written for a request.
+    let accessLog: AccessLogRules?
 
     package init(settings: Settings, rollout: RolloutView, pins: [String: Side], identity: IdentitySources) {
         self.settings = settings
@@ -27,6 +29,7 @@ package final class Snapshot: Sendable {
         compiledRoutes = settings.routes.map(CompiledRoute.init)
         self.identity = identity
         tracing = TracingRules(settings.tracing)
+        accessLog = settings.accessLog.map { AccessLogRules($0, settings.user) }
     }
 }
 

@@ -14,6 +14,7 @@ final class Worker: @unchecked Sendable {
     let metrics: LoopMetrics
     let coordinator: WriteCoordinator
     let shadows: ShadowDesk
+    let accessLog: AccessLog
     /// What requests are decided by; replaced as a whole.
     private(set) var snapshot: Snapshot
     private(set) var legacy: UpstreamPool
@@ -38,6 +39,7 @@ final class Worker: @unchecked Sendable {
         self.metrics = metrics
         self.workers = workers
         coordinator = shared.coordinator
+        accessLog = AccessLog(loop: loop, writer: shared.accessLog)
         let settings = snapshot.settings
         legacy = UpstreamPool(
             side: .legacy, settings: settings.legacy, workers: workers, shared: shared.legacy, loop: loop,

@@ -83,7 +83,9 @@ extension UpstreamPool {
                 throw mayHaveBeenSeen ? .broken : error
             }
             upstream.carriesRepeat = mayHaveBeenSeen
-            message.append(to: upstream.output, pathPrefix: pathPrefix, conditionals: conditionals) { loop.random.span() }
+            message.append(to: upstream.output, pathPrefix: pathPrefix, conditionals: conditionals) {
+                loop.random.span()
+            }
             let whole = upstream.output.count
             let failure: UpstreamFailure
             do throws(UpstreamFailure) {

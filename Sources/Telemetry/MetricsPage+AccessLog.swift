@@ -1,0 +1,22 @@
+/// Lines of the access log since the start; zero where there is none.
+package struct AccessLogGauges: Sendable {
+    package var written: UInt64
+    package var dropped: UInt64
+
+    package init(written: UInt64 = 0, dropped: UInt64 = 0) {
+        self.written = written
+        self.dropped = dropped
+    }
+}
+
+extension PrometheusText {
+    /// The access log.
+    mutating func accessLog(_ gauges: AccessLogGauges) {
+        begin("cutover_access_log_lines_total", .counter, "Lines of the access log that were written.")
+        sample([], gauges.written)
+        begin(
+            "cutover_access_log_dropped_total", .counter,
+            "Lines of the access log that were dropped: the disk was full, or who reads it too slow.")
+        sample([], gauges.dropped)
+    }
+}

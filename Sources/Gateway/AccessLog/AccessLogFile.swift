@@ -118,9 +118,9 @@ package final class AccessLogFile: @unchecked Sendable {
         while true {
             if !isRegular {
                 var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                if CLinux.poll(&poll, 1, AccessLogFile.patience) == 0 {
+                if CLinux.poll(&poll, 1, 0) == 0 {
                     if givesUp() { return (0, EAGAIN) }
-                    continue
+                    if CLinux.poll(&poll, 1, AccessLogFile.patience) == 0 { continue }
                 }
             }
             let written = CLinux.write(descriptor, p, count)

@@ -165,6 +165,8 @@ package struct TracingSettings: Sendable, Equatable {
     package var context = Context.continue
     /// Share of the traces begun here that are sampled, in hundredths of a percent.
     package var sampleHundredths = 100
+    /// URL of a collector that spans are sent to (OTLP over HTTP); nil: none are.
+    package var otlp: String?
 
     package init() {}
 }

@@ -46,6 +46,8 @@ package struct ControlGauges: Sendable {
     package var alerts = AlertGauges()
     /// Lines of the access log.
     package var accessLog = AccessLogGauges()
+    /// Spans that are exported.
+    package var spans = SpanGauges()
     /// The process itself.
     package var process = ProcessFigures()
     /// Event loops.

@@ -19,6 +19,7 @@ package func renderMetrics(_ snapshot: MetricsSnapshot, figures: FourFigures, ga
     text.alerts(gauges.alerts)
     text.history(gauges)
     text.accessLog(gauges.accessLog)
+    text.spans(gauges.spans)
     text.connections(snapshot, gauges)
     text.process(gauges)
     return text.bytes

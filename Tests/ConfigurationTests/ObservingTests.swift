@@ -30,7 +30,7 @@ import Testing
               user: hash
               query: none
               redact: ["/accounts/{user_id}/**"]
-            tracing: {context: start, sample: 0.5%}
+            tracing: {context: start, sample: 0.5%, otlp: "http://collector:4318/v1/traces"}
 
             """
         let settings = try #require(load(text + minimal).settings)
@@ -40,6 +40,7 @@ import Testing
         log.redact = [try #require(PathPattern("/accounts/{user_id}/**"))]
         #expect(settings.accessLog == log)
         #expect(settings.tracing.context == .start && settings.tracing.sampleHundredths == 50)
+        #expect(settings.tracing.otlp == "http://collector:4318/v1/traces")
     }
 
     @Test(arguments: [
@@ -61,6 +62,14 @@ import Testing
             "tracing: {context: continues}",
             "cutover.yaml:1: tracing.context: unknown word \"continues\"; accepted: continue, start, pass; "
                 + "did you mean continue?"),
+        BadInput(
+            "tracing: {otlp: \"collector:4318\"}",
+            "cutover.yaml:1: tracing.otlp: not an http or https URL \"collector:4318\"; "
+                + "accepted: http://host/path or https://host/path"),
+        BadInput(
+            "tracing: {context: pass, otlp: \"http://c/v1/traces\"}",
+            "cutover.yaml:1: tracing.otlp: does not go with context: pass, by which backends never hear of the "
+                + "gateway's spans; accepted: context: continue or start"),
     ])
     func wrongValuesAreNamed(_ input: BadInput) {
         #expect(load(input.text + "\n" + minimal).messages == input.messages)

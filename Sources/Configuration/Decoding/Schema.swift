@@ -55,7 +55,7 @@ enum Schema {
 
     static let accessLog = Section(
         path: "access_log", keys: ["file", "format", "sample", "always", "client", "user", "query", "redact"])
-    static let tracing = Section(path: "tracing", keys: ["context", "sample"])
+    static let tracing = Section(path: "tracing", keys: ["context", "sample", "otlp"])
 
     /// The sections of the configuration file.
     static let configuration = [

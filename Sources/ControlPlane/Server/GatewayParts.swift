@@ -23,6 +23,7 @@ struct GatewayParts: Sendable {
     let history: HistoryRecorder
     let reverseSync: ReverseSync
     let alerts: AlertDesk
+    let spans: SpanExporter
     let pilot: PilotDriver
     let streams: EventStreams
 
@@ -68,6 +69,8 @@ struct GatewayParts: Sendable {
             _ = history.listen { row in send(historyJSON(row).text) }
         })
         alerts = AlertDesk(instance: gatewayName(settings, port: nil))
+        spans = SpanExporter(dataPlane.shared.spans, instance: gatewayName(settings, port: nil))
+        spans.aim(at: settings.tracing.otlp)
         pilot = PilotDriver(
             controller: controller, board: board, dataPlane: dataPlane, journal: journal,
             name: gatewayName(settings, port: nil),

@@ -120,6 +120,7 @@ package final class GatewayServer: Sendable {
         admin.withLock { $0 }?.stop()
         parts.alerts.finish(milliseconds: 2_000)
         parts.dataPlane.shared.accessLog.finish(milliseconds: 1_000)
+        parts.spans.finish(milliseconds: 1_000)
         return isDrained && isKept
     }
 }

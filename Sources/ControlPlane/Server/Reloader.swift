@@ -67,6 +67,7 @@ final class Reloader: Sendable {
     /// Those that hold a setting of their own; all others ask the controller.
     private func tellParts(of fresh: Settings, before old: Settings) {
         parts.alerts.configure(fresh.plan?.alerts)
+        parts.spans.aim(at: fresh.tracing.otlp)
         parts.journal.writer.setRetention(Retention(fresh))
         if fresh.plan?.windowSeconds != old.plan?.windowSeconds {
             parts.board.restart(windowSeconds: fresh.plan?.windowSeconds ?? 300)

@@ -247,12 +247,17 @@ extension ClientSession {
 
     /// When a backend begins to be asked, in monotonic nanoseconds; 0 where nobody wants to know.
     @inline(__always)
-    var askedAt: UInt64 { record == nil ? 0 : clinux_monotonic_nanoseconds() }
+    var askedAt: UInt64 { record == nil && spans == nil ? 0 : clinux_monotonic_nanoseconds() }
 
-    /// The backend that was asked since then has answered, or failed.
+    /// The backend that was asked since then has answered, with the head at the front of `upstream`, or failed.
     @inline(__always)
-    func noteAsked(_ since: UInt64) {
-        if let record { record.asked(clinux_monotonic_nanoseconds() &- since) }
+    func noteAsked(_ since: UInt64, _ side: Side, _ upstream: Connection?, _ failure: UpstreamFailure? = nil) {
+        if since != 0 { note(since, side, status: upstream?.head.status ?? 0, failure) }
+    }
+
+    private func note(_ since: UInt64, _ side: Side, status: Int, _ failure: UpstreamFailure?) {
+        record?.asked(clinux_monotonic_nanoseconds() &- since)
+        exportLeg(side, since: since, status: status, failure: failure)
     }
 
     /// Ends the line of the request at hand.

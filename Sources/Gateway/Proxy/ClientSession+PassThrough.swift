@@ -11,7 +11,7 @@ extension ClientSession {
         let pool = worker.pool(request.decision.side)
         let upstream: Connection
         do throws(UpstreamFailure) {
-            upstream = request.bodyComplete ? try await exchange(pool) : try await streamRequest(pool)
+            upstream = request.bodyComplete ? try await exchange(pool) : try await askStreaming(pool)
         } catch {
             if brokenBody {
                 metrics.malformedRequest()
@@ -36,11 +36,22 @@ extension ClientSession {
         if !intact { throw .gone }
     }
 
+    /// `streamRequest`, for those who want to know what became of it.
+    private func askStreaming(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
+        let asked = askedAt
+        do throws(UpstreamFailure) {
+            let upstream = try await streamRequest(pool)
+            noteAsked(asked, pool.side, upstream)
+            return upstream
+        } catch {
+            noteAsked(asked, pool.side, nil, error)
+            throw error
+        }
+    }
+
     /// Sends head and body as they come. Nothing can be repeated, so it takes a new connection, or one that was used a
     /// moment ago: any other one might be closed by the backend in this very moment.
     private func streamRequest(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
-        let asked = askedAt
-        defer { noteAsked(asked) }
         let upstream = try await pool.take(isRepeatable: false)
         appendRequestHead(to: upstream.output, pool: pool, framing: overflow == nil ? .asReceived : .rechunked)
         var scanner = overflow ?? BodyScanner.request(client.head)

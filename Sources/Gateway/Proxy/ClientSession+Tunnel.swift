@@ -9,9 +9,12 @@ extension ClientSession {
     func tunnel() async throws(SessionEnd) {
         let pool = worker.pool(request.decision.side)
         let upstream: Connection
+        let asked = askedAt
         do throws(UpstreamFailure) {
             upstream = try await offerUpgrade(pool)
+            noteAsked(asked, pool.side, upstream)
         } catch {
+            noteAsked(asked, pool.side, nil, error)
             if error == .clientGone { throw .gone }
             if error != .exhausted { pool.record(failed: true) }
             return try await answer(.upstream(error))
@@ -31,8 +34,6 @@ extension ClientSession {
     }
 
     private func offerUpgrade(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
-        let asked = askedAt
-        defer { noteAsked(asked) }
         let upstream = try await pool.take(fresh: true)
         appendRequestHead(to: upstream.output, pool: pool, framing: .upgrade)
         client.partner = upstream

@@ -34,6 +34,8 @@ final class ClientSession: @unchecked Sendable {
     private(set) var snapshot: Snapshot
     /// What the access log says of the request at hand; nil where it says nothing.
     var record: AccessRecord?
+    /// The spans of the request at hand; nil where none are exported.
+    var spans: RequestSpans?
     /// The framing of the streamed body was wrong: the client's fault, not the backend's.
     var brokenBody = false
     /// Reads the rest of a body that turned out to be larger than what is taken in whole; the beginning is in `body`.
@@ -166,6 +168,7 @@ final class ClientSession: @unchecked Sendable {
         if head.has(.traceParent) || snapshot.tracing.begins { takeUpTrace() }
         route()
         if let rules = snapshot.accessLog { record = worker.accessLog.begin(self, rules) }
+        if snapshot.tracing.exports, let trace = request.trace, trace.isSampled { beginSpans(trace) }
         if head.wantsUpgrade, request.bodyComplete, request.kind != .write, wantsWebSocket(head) {
             try await tunnel()
         } else {
@@ -254,6 +257,7 @@ final class ClientSession: @unchecked Sendable {
         metrics.request(kind: request.kind.telemetry, status: request.answered, nanoseconds: nanoseconds)
         bookOutcome(failed: request.answered >= 500, nanoseconds)
         if let record { endRecord(record, status: request.answered, nanoseconds) }
+        if let spans { endSpans(spans, status: request.answered, problem: nil) }
         body.clear()
         body.releaseIfEmpty()
     }
@@ -268,6 +272,10 @@ final class ClientSession: @unchecked Sendable {
         if let record {
             if record.problem == nil { record.problem = request.brokeOff ? "backend-broke-off" : "client-gone" }
             endRecord(record, status: 499, nanoseconds)
+        }
+        if let spans {
+            endSpans(
+                spans, status: request.answered, problem: request.brokeOff ? "backend-broke-off" : "client-gone")
         }
     }
 

@@ -8,6 +8,7 @@ package final class SharedState: Sendable {
     package let mismatches: MismatchLog
     package let coordinator: WriteCoordinator
     package let accessLog = AccessLogWriter()
+    package let spans = SpanQueue()
 
     package init(settings: Settings, journal: any WriteJournal, window: WindowLimits = WindowLimits()) {
         legacy = SharedBackend(settings.legacy, breaker: settings.fallback.breaker)

@@ -15,6 +15,7 @@ final class Worker: @unchecked Sendable {
     let coordinator: WriteCoordinator
     let shadows: ShadowDesk
     let accessLog: AccessLog
+    let spans: SpanQueue
     /// What requests are decided by; replaced as a whole.
     private(set) var snapshot: Snapshot
     private(set) var legacy: UpstreamPool
@@ -40,6 +41,7 @@ final class Worker: @unchecked Sendable {
         self.workers = workers
         coordinator = shared.coordinator
         accessLog = AccessLog(loop: loop, writer: shared.accessLog)
+        spans = shared.spans
         let settings = snapshot.settings
         legacy = UpstreamPool(
             side: .legacy, settings: settings.legacy, workers: workers, shared: shared.legacy, loop: loop,

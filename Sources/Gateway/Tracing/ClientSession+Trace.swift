@@ -7,11 +7,14 @@ struct TracingRules: Sendable {
     let begins: Bool
     /// What the client sends goes on as it is.
     let passes: Bool
+    /// Spans of sampled traces are exported.
+    let exports: Bool
     private let sampleHundredths: UInt64
 
     init(_ settings: TracingSettings) {
         begins = settings.context == .start
         passes = settings.context == .pass
+        exports = settings.otlp != nil
         sampleHundredths = UInt64(settings.sampleHundredths)
     }
 
@@ -61,12 +64,19 @@ extension ClientSession {
 
     /// The trace goes on to a backend, in a span that is this leg's alone: each call makes another one.
     func appendTraceParent(to out: Buffer) {
+        let span = loop.random.span()
+        spans?.leg = span
+        appendTraceParent(to: out, span)
+    }
+
+    /// The same for a span that is known.
+    func appendTraceParent(to out: Buffer, _ span: UInt64) {
         guard let trace = request.trace else { return }
         out.append(TraceParent.lineStart)
         out.append(hex: trace.high)
         out.append(hex: trace.low)
         out.append(byte: UInt8(ascii: "-"))
-        out.append(hex: loop.random.span())
+        out.append(hex: span)
         out.append("-0")
         out.append(byte: 0x30 | trace.flags)
         out.append("\r\n")

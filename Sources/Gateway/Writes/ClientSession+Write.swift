@@ -93,8 +93,9 @@ extension ClientSession {
         let started = clinux_monotonic_nanoseconds()
         let upstream: Connection
         do throws(UpstreamFailure) {
-            upstream = try await pool.send(write.message, conditionals: true)
+            upstream = try await pool.send(write.message, conditionals: true, span: nextLegSpan())
         } catch {
+            exportLeg(pool.side, since: started, status: 0, failure: error)
             book(side, .error, started)
             if error != .exhausted { pool.record(failed: true) }
             write.legs[side].attempts += 1
@@ -118,8 +119,9 @@ extension ClientSession {
         let started = clinux_monotonic_nanoseconds()
         let upstream: Connection
         do throws(UpstreamFailure) {
-            upstream = try await pool.send(write.message, conditionals: true)
+            upstream = try await pool.send(write.message, conditionals: true, span: nextLegSpan())
         } catch {
+            exportLeg(pool.side, since: started, status: 0, failure: error)
             book(.legacy, .error, started)
             if error != .exhausted { pool.record(failed: true) }
             return try await give(up: &write, .upstream(error))
@@ -135,6 +137,7 @@ extension ClientSession {
         let side = pool.side
         let reason = request.decision.reason
         let status = upstream.head.status
+        exportLeg(side, since: started, status: status, failure: nil)
         pool.record(failed: status >= 500)
         write.legs[side].attempts += 1
         write.legs[side].lastStatus = status
@@ -179,6 +182,13 @@ extension ClientSession {
         let outcome = LegOutcome.answered(status: upstream.head.status)
         guard upstream.carriesRepeat else { return judgeAuthoritative(outcome) }
         return judgeRepeated(outcome, method: message.submission.method, hasRevision: message.submission.hasRevision)
+    }
+
+    /// The id for the span of the leg that is sent next; 0 where nobody wants to know it.
+    private func nextLegSpan() -> UInt64 {
+        guard let spans else { return 0 }
+        spans.leg = loop.random.span()
+        return spans.leg
     }
 
     private func book(_ side: Side, _ result: WriteResult, _ started: UInt64) {

@@ -154,9 +154,11 @@ final class DeliveryDesk: @unchecked Sendable {
         // A full pool is our own limit and says nothing about the backend.
         var wasAsked = true
         let keepsConditionals = delivery.isAuthoritative || worker.keepsConditionals(message.submission)
+        let span = span(of: message, delivery)
         do throws(UpstreamFailure) {
-            let upstream = try await pool.send(message, conditionals: keepsConditionals)
+            let upstream = try await pool.send(message, conditionals: keepsConditionals, span: span?.id ?? 0)
             outcome = .answered(status: upstream.head.status)
+            export(span, since: started, status: upstream.head.status, failure: nil)
             if delivery.isAuthoritative {
                 delivery.answer = StoredAnswer(of: upstream, servedBy: pool.side, loop: loop)
             }
@@ -166,6 +168,7 @@ final class DeliveryDesk: @unchecked Sendable {
             if let body { delivery.answer?.take(body) }
         } catch {
             outcome = LegOutcome(error)
+            export(span, since: started, status: 0, failure: error)
             wasAsked = error != .exhausted
         }
         let isFailure =
@@ -188,6 +191,22 @@ final class DeliveryDesk: @unchecked Sendable {
         }
         delivery.afterFirstAttempt?()
         delivery.afterFirstAttempt = nil
+    }
+
+    /// The span of this try, where the write belongs to a trace whose spans are exported.
+    private func span(of message: LegMessage, _ delivery: Delivery) -> Span? {
+        guard worker.snapshot.tracing.exports, let trace = message.trace, trace.isSampled else { return nil }
+        let method = Method(name: message.submission.method)
+        return Span(
+            kind: .client, trace: trace, id: loop.random.span(), parent: trace.parent, method: method, route: nil,
+            role: delivery.isAuthoritative ? "authoritative" : "secondary", side: delivery.side, reason: nil,
+            start: clinux_wall_milliseconds() * 1_000_000, end: 0)
+    }
+
+    private func export(_ span: Span?, since started: UInt64, status: Int, failure: UpstreamFailure?) {
+        guard var span else { return }
+        span.end = span.start + Int64(clinux_monotonic_nanoseconds() &- started)
+        worker.legEnded(span, status: status, failure: failure)
     }
 
     private func message(of delivery: Delivery) async -> LegMessage? {

@@ -63,6 +63,17 @@ struct LegMessage: Sendable {
         default: false
         }
     }
+    /// The trace of a write whose lines say so; its parent is the span of the request that brought the write.
+    var trace: TraceParent? {
+        submission.headerLines.withUnsafeBufferPointer { lines in
+            lines.baseAddress.flatMap { base in
+                TraceParent.spanPlace(inLastOf: base, lines.count).flatMap {
+                    TraceParent(base + $0 - 36, TraceParent.byteCount)
+                }
+            }
+        }
+    }
+
     var isDelete: Bool { submission.method == "DELETE" }
 }
 
@@ -71,7 +82,10 @@ extension UpstreamPool {
     /// Sends one leg and waits for the head of the final answer. The client cannot cancel this: a leg that has begun runs
     /// to its end (contract §8). Re-sends under the same rule as reads do: once, on a new connection, when a pooled one
     /// turned out to be closed and the backend cannot have seen the request or may see it twice.
-    func send(_ message: LegMessage, conditionals: Bool) async throws(UpstreamFailure) -> Connection {
+    /// - Parameter span: the id of the leg's span; 0 where nobody wants to know it.
+    func send(
+        _ message: LegMessage, conditionals: Bool, span: UInt64 = 0
+    ) async throws(UpstreamFailure) -> Connection {
         var fresh = false
         var mayHaveBeenSeen = false
         while true {
@@ -84,7 +98,7 @@ extension UpstreamPool {
             }
             upstream.carriesRepeat = mayHaveBeenSeen
             message.append(to: upstream.output, pathPrefix: pathPrefix, conditionals: conditionals) {
-                loop.random.span()
+                span == 0 ? loop.random.span() : span
             }
             let whole = upstream.output.count
             let failure: UpstreamFailure

@@ -81,7 +81,7 @@ extension ClientSession {
             lines.append("\r\n")
         }
         // The last line: there each leg finds the place of its own span id (`LegMessage.append`).
-        if isTraced { appendTraceParent(to: lines) }
+        if isTraced { appendTraceParent(to: lines, spans?.id ?? loop.random.span()) }
     }
 
     private func append(line field: Field, _ p: UnsafePointer<UInt8>, to lines: Buffer) {

@@ -185,7 +185,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("192.0.2.77", "192.0.2.0"), ("::ffff:192.0.2.77", "::ffff:192.0.2.0"), ("2001:db8:1:2:3:4:5:6", "2001:db8:1::"),
+        ("192.0.2.77", "192.0.2.0"), ("::ffff:192.0.2.77", "::ffff:192.0.2.0"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1::"),
         ("::1", "::"), ("nonsense", "-"), ("", "-"),
     ])
     func anAddressIsMaskedToItsNetwork(_ address: String, _ expected: String) {

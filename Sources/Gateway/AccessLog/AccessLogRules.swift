@@ -107,7 +107,9 @@ final class AccessLogRules: Sendable {
     }
 
     private func mask(_ address: [UInt8], to line: inout LineWriter) {
-        if let dot = address.lastIndex(of: UInt8(ascii: ".")) {
+        var dot = address.count - 1
+        while dot >= 0, address[dot] != UInt8(ascii: ".") { dot -= 1 }
+        if dot >= 0 {
             // An IPv4 address, inside an IPv6 one (`::ffff:`) or not.
             address.withUnsafeBufferPointer { bytes in
                 if let base = bytes.baseAddress { line.text(base, dot + 1, until: line.count + 64, style) }

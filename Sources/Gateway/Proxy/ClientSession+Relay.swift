@@ -59,7 +59,6 @@ extension ClientSession {
                 isClientGone = true
                 input.consume(used &- (before &- input.count))
             }
-            if !isClientGone { record?.responseBytes &+= used }
             if scanner.isDone { break }
             if !unwraps { input.adapt(last: used, more: upstream.hasArrivals) }
             turns &+= 1
@@ -113,6 +112,7 @@ extension ClientSession {
         } else {
             try await client.flush(with: input, used, timeout: timeout)
         }
+        if !isClientGone { record?.responseBytes &+= used }
     }
 
     /// Reads more of an answer's body.

@@ -16,6 +16,8 @@ final class ShadowRead: @unchecked Sendable {
     var started = false
     /// The span of the first look, where it is exported.
     var span: Span?
+    /// When the other side was asked, where there is a span; monotonic nanoseconds.
+    var asked: UInt64 = 0
 
     init(pool: BlockPool) {
         request = Buffer(pool: pool)

@@ -154,11 +154,11 @@ final class DeliveryDesk: @unchecked Sendable {
         // A full pool is our own limit and says nothing about the backend.
         var wasAsked = true
         let keepsConditionals = delivery.isAuthoritative || worker.keepsConditionals(message.submission)
-        let span = span(of: message, delivery)
         do throws(UpstreamFailure) {
-            let upstream = try await pool.send(message, conditionals: keepsConditionals, span: span?.id ?? 0)
+            let span = beginSpan(message, delivery)
+            let upstream = try await pool.send(message, conditionals: keepsConditionals, span: span)
             outcome = .answered(status: upstream.head.status)
-            export(span, since: started, status: upstream.head.status, failure: nil)
+            endSpan(delivery, since: started, status: upstream.head.status, failure: nil)
             if delivery.isAuthoritative {
                 delivery.answer = StoredAnswer(of: upstream, servedBy: pool.side, loop: loop)
             }
@@ -168,7 +168,7 @@ final class DeliveryDesk: @unchecked Sendable {
             if let body { delivery.answer?.take(body) }
         } catch {
             outcome = LegOutcome(error)
-            export(span, since: started, status: 0, failure: error)
+            endSpan(delivery, since: started, status: 0, failure: error)
             wasAsked = error != .exhausted
         }
         let isFailure =
@@ -193,18 +193,21 @@ final class DeliveryDesk: @unchecked Sendable {
         delivery.afterFirstAttempt = nil
     }
 
-    /// The span of this try, where the write belongs to a trace whose spans are exported.
-    private func span(of message: LegMessage, _ delivery: Delivery) -> Span? {
-        guard worker.snapshot.tracing.exports, let trace = message.trace, trace.isSampled else { return nil }
-        let method = Method(name: message.submission.method)
-        return Span(
-            kind: .client, trace: trace, id: loop.random.span(), parent: trace.parent, method: method, route: nil,
-            role: delivery.isAuthoritative ? "authoritative" : "secondary", side: delivery.side, reason: nil,
-            start: clinux_wall_milliseconds() * 1_000_000, end: 0)
+    /// Begins the span of this try, where the write belongs to a trace whose spans are exported.
+    /// - Returns: its id; 0 where there is none.
+    private func beginSpan(_ message: LegMessage, _ delivery: Delivery) -> UInt64 {
+        guard worker.snapshot.tracing.exports, let trace = message.trace, trace.isSampled else { return 0 }
+        let id = loop.random.span()
+        delivery.span = Span(
+            kind: .client, trace: trace, id: id, parent: trace.parent, method: Method(name: message.submission.method),
+            route: nil, role: delivery.isAuthoritative ? "authoritative" : "secondary", side: delivery.side,
+            reason: nil, start: clinux_wall_milliseconds() * 1_000_000, end: 0)
+        return id
     }
 
-    private func export(_ span: Span?, since started: UInt64, status: Int, failure: UpstreamFailure?) {
-        guard var span else { return }
+    private func endSpan(_ delivery: Delivery, since started: UInt64, status: Int, failure: UpstreamFailure?) {
+        guard var span = delivery.span else { return }
+        delivery.span = nil
         span.end = span.start + Int64(clinux_monotonic_nanoseconds() &- started)
         worker.legEnded(span, status: status, failure: failure)
     }

@@ -55,8 +55,11 @@ final class SpanExporter: Sendable {
             if starts { state.isRunning = true }
             return starts
         }
-        if starts { startThread(name: "spans") { [self] in run() } }
-        clinux_eventfd_signal(queue.wakeUp)
+        if starts {
+            queue.wakeUp.prepare()
+            startThread(name: "spans") { [self] in run() }
+        }
+        queue.wakeUp.signal()
     }
 
     /// Gives what waits one last try and ends the thread. Blocks for at most that long.
@@ -66,7 +69,7 @@ final class SpanExporter: Sendable {
             return state.isRunning
         }
         guard waits else { return }
-        clinux_eventfd_signal(queue.wakeUp)
+        queue.wakeUp.signal()
         _ = ended.wait(milliseconds: limit)
     }
 
@@ -98,9 +101,7 @@ final class SpanExporter: Sendable {
 
     /// Waits for so long, or until there is much to send, or the end.
     private func rest(_ milliseconds: Int64) {
-        var poll = pollfd(fd: queue.wakeUp, events: Int16(POLLIN), revents: 0)
-        _ = CLinux.poll(&poll, 1, Int32(clamping: milliseconds))
-        clinux_eventfd_drain(queue.wakeUp)
+        queue.wakeUp.sleep(milliseconds: milliseconds)
     }
 
     private func deliver(_ batch: [Span]) -> (isTaken: Bool, problem: String) {

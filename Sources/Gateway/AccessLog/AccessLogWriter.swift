@@ -60,8 +60,8 @@ package final class AccessLogWriter: Sendable {
     private let waiting = Atomic<Int>(0)
     private let hasNews = Atomic<Bool>(false)
     private let isToReopen = Atomic<Bool>(false)
-    private let wakeUp = clinux_eventfd()
-    private let ended = CountDown(1)
+    private let wakeUp = WakeUp()
+    private let hasEnded = Atomic<Bool>(false)
     private let firstKey = Atomic<UInt64>(0)
     private let secondKey = Atomic<UInt64>(0)
     private let written = Atomic<UInt64>(0)
@@ -69,8 +69,6 @@ package final class AccessLogWriter: Sendable {
     private let log: @Sendable (String) -> Void
 
     package init(log: @escaping @Sendable (String) -> Void = { logLine($0) }) { self.log = log }
-
-    deinit { close(wakeUp) }
 
     // MARK: From the loops
 
@@ -85,7 +83,7 @@ package final class AccessLogWriter: Sendable {
             waiting.store(state.waiting, ordering: .relaxed)
             return true
         }
-        if isTaken { return clinux_eventfd_signal(wakeUp) }
+        if isTaken { return wakeUp.signal() }
         drop(block.lines)
         giveBack(block)
     }
@@ -119,6 +117,7 @@ package final class AccessLogWriter: Sendable {
 
     /// Writes there from now on; what waits goes there, too.
     package func use(_ file: AccessLogFile) {
+        wakeUp.prepare()
         let starts = state.withLock { state in
             state.next = file
             defer { state.isRunning = true }
@@ -126,14 +125,14 @@ package final class AccessLogWriter: Sendable {
         }
         hasNews.store(true, ordering: .releasing)
         if starts { startThread(name: "access-log") { [self] in run() } }
-        clinux_eventfd_signal(wakeUp)
+        wakeUp.signal()
     }
 
     /// Opens the file anew, because it was renamed: the lines that wait go to the new one.
     package func reopen() {
         isToReopen.store(true, ordering: .releasing)
         hasNews.store(true, ordering: .releasing)
-        clinux_eventfd_signal(wakeUp)
+        wakeUp.signal()
     }
 
     /// Writes what waits and ends the thread. Blocks for at most that long, whatever reads the file.
@@ -144,8 +143,9 @@ package final class AccessLogWriter: Sendable {
             return true
         }
         guard waits else { return }
-        clinux_eventfd_signal(wakeUp)
-        _ = ended.wait(milliseconds: limit + 200)
+        wakeUp.signal()
+        let end = clinux_monotonic_nanoseconds() + UInt64(limit + 200) * 1_000_000
+        while !hasEnded.load(ordering: .acquiring), clinux_monotonic_nanoseconds() < end { usleep(2_000) }
     }
 
     // MARK: The thread
@@ -169,11 +169,8 @@ package final class AccessLogWriter: Sendable {
             case .write(let block):
                 write(block, to: file)
                 giveBack(block)
-            case .wait:
-                var poll = pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0)
-                _ = CLinux.poll(&poll, 1, -1)
-                clinux_eventfd_drain(wakeUp)
-            case .end: return ended.one()
+            case .wait: wakeUp.sleep(milliseconds: -1)
+            case .end: return hasEnded.store(true, ordering: .releasing)
             }
         }
     }

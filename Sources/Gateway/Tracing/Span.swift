@@ -47,12 +47,10 @@ package final class SpanQueue: Sendable {
     private let spans = Mutex<[Span]>([])
     private let exported = Atomic<UInt64>(0)
     private let lost = Atomic<UInt64>(0)
-    /// Readable when there is something to do.
-    package let wakeUp = clinux_eventfd()
+    /// Wakes who exports.
+    package let wakeUp = WakeUp()
 
     package init() {}
-
-    deinit { close(wakeUp) }
 
     func push(_ span: Span) {
         let count = spans.withLock { spans in
@@ -61,7 +59,7 @@ package final class SpanQueue: Sendable {
             return spans.count
         }
         if count == 0 { lost.add(1, ordering: .relaxed) }
-        if count == SpanQueue.plenty { clinux_eventfd_signal(wakeUp) }
+        if count == SpanQueue.plenty { wakeUp.signal() }
     }
 
     /// The oldest spans, which are then the caller's.

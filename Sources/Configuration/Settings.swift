@@ -29,6 +29,9 @@ package struct Settings: Sendable {
     package var planPath: String?
     /// False hides the `Cutover-` answer headers.
     package var expose = true
+    package var tracing = TracingSettings()
+    /// Nil: no line is written for a request.
+    package var accessLog: AccessLogSettings?
 
     package init() {}
 
@@ -181,6 +184,26 @@ package struct WriteSettings: Sendable, Equatable {
     package var answersAfterBoth = false
     /// How long a first answer is kept for replay.
     package var idempotencyRetentionMilliseconds: Int64 = 24 * 3_600_000
+
+    package init() {}
+}
+
+/// What becomes of `traceparent` and `tracestate` (W3C Trace Context).
+package struct TracingSettings: Sendable, Equatable {
+    package enum Context: String, Sendable, CaseIterable {
+        /// A trace that a client brings goes on, with a span of the gateway's as the parent; none is begun.
+        case `continue`
+        /// So, and a request that brings none begins one.
+        case start
+        /// Passed on as they come.
+        case pass
+    }
+
+    package var context = Context.continue
+    /// Share of the traces begun here that are sampled, in hundredths of a percent.
+    package var sampleHundredths = 100
+    /// URL of a collector that spans are sent to (OTLP over HTTP); nil: none are.
+    package var otlp: String?
 
     package init() {}
 }

@@ -6,14 +6,14 @@ import Glibc
 
 /// `cutover serve`: runs the gateway until it is told to stop.
 ///
-/// SIGTERM and SIGINT drain and end it (a second one ends it at once), SIGHUP reloads the configuration, SIGUSR2 puts the program
-/// that its path names now in its place.
+/// SIGTERM and SIGINT drain and end it (a second one ends it at once), SIGHUP reloads the configuration, SIGUSR1 opens the access
+/// log anew, SIGUSR2 puts the program that its path names now in its place.
 func serve(_ invocation: Invocation) -> Int32 {
     // First of all: before any thread starts, so that all of them leave these signals to this one, and before anybody who knows this
     // process sends one, which would end it.
     var signals = sigset_t()
     sigemptyset(&signals)
-    for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR2] { sigaddset(&signals, signal) }
+    for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2] { sigaddset(&signals, signal) }
     pthread_sigmask(SIG_BLOCK, &signals, nil)
     let console = invocation.console
     let manager = ServiceManager(environment: invocation.environment)
@@ -108,6 +108,7 @@ private func wait(for signals: sigset_t, _ server: GatewayServer, _ upgrade: Upg
         guard sigwait(&signals, &signal) == 0 else { continue }
         switch signal {
         case SIGHUP: reload(server)
+        case SIGUSR1: server.reopenLogs()
         case SIGUSR2:
             if let status = upgrade.run(server) { return status }
         default: return stop(server, signals)
@@ -121,7 +122,7 @@ private func stop(_ server: GatewayServer, _ signals: sigset_t) -> Int32 {
         // A second signal means: now.
         var rest = signals
         var again: Int32 = 0
-        repeat { sigwait(&rest, &again) } while again == SIGHUP || again == SIGUSR2
+        repeat { sigwait(&rest, &again) } while [SIGHUP, SIGUSR1, SIGUSR2].contains(again)
         _exit(1)
     }
     let isClean = server.stop()

@@ -102,6 +102,7 @@ package final class DataPlane: Sendable {
         let left = CountDown(workers.count)
         for worker in workers { worker.loop.execute { worker.drain { left.one() } } }
         let isDrained = left.wait(milliseconds: milliseconds)
+        for worker in workers { worker.loop.execute { worker.accessLog.flush() } }
         // Nobody may post to the journal while it closes.
         for loop in loops { loop.stop() }
         _ = ended.wait(milliseconds: 2000)

@@ -22,6 +22,8 @@ package enum FieldKind: UInt8, Sendable, Equatable, CaseIterable {
     case conditional
     case range, idempotencyKey, contentType, contentEncoding
     case date, server, retryAfter, setCookie
+    /// `traceparent` and `tracestate` (W3C Trace Context §3): the gateway writes a parent of its own.
+    case traceParent, traceState
     /// Its name begins with `Cutover-`.
     case cutover
 
@@ -99,6 +101,8 @@ package enum FieldKind: UInt8, Sendable, Equatable, CaseIterable {
         case 10 where second == Bytes.word("on"): first == Bytes.word("connecti") ? .connection : .other
         case 10 where second == Bytes.word("ve"): first == Bytes.word("keep-ali") ? .hopByHop : .other
         case 10 where second == Bytes.word("ie"): first == Bytes.word("set-cook") ? .setCookie : .other
+        case 10 where second == Bytes.word("te"): first == Bytes.word("tracesta") ? .traceState : .other
+        case 11 where second == Bytes.word("ent"): first == Bytes.word("tracepar") ? .traceParent : .other
         case 11: first == Bytes.word("retry-af") && second == Bytes.word("ter") ? .retryAfter : .other
         case 12 where second == Bytes.word("type"): first == Bytes.word("content-") ? .contentType : .other
         case 12 where second == Bytes.word("t-id"): first == Bytes.word("x-reques") ? .requestID : .other

@@ -44,6 +44,10 @@ package struct ControlGauges: Sendable {
     package var historyDropped: UInt64 = 0
     /// Alerts that the gateway posts itself.
     package var alerts = AlertGauges()
+    /// Lines of the access log.
+    package var accessLog = AccessLogGauges()
+    /// Spans that are exported.
+    package var spans = SpanGauges()
     /// The process itself.
     package var process = ProcessFigures()
     /// Event loops.

@@ -19,6 +19,8 @@ package func renderMetrics(_ snapshot: MetricsSnapshot, figures: FourFigures, ga
     text.cluster(gauges.cluster)
     text.alerts(gauges.alerts)
     text.history(gauges)
+    text.accessLog(gauges.accessLog)
+    text.spans(gauges.spans)
     text.connections(snapshot, gauges)
     text.tls(snapshot)
     text.process(gauges)

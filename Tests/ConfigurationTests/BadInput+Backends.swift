@@ -48,7 +48,7 @@ let badBackends: [BadInput] = [
         "cutover.yaml:1: backends: a single value where a mapping is expected; accepted: legacy, new"),
     BadInput(
         "backend: {legacy: {url: \"http://a\"}}",
-        "cutover.yaml:1: backend: unknown key \"backend\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose; did you mean backends?"
+        "cutover.yaml:1: backend: unknown key \"backend\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose, tracing, access_log; did you mean backends?"
     ),
     BadInput(
         "backends: {legacy: {ulr: \"http://a\"}, nw: {url: \"http://b\"}}",

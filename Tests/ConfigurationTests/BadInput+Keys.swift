@@ -2,15 +2,15 @@
 let badKeys: [BadInput] = [
     BadInput(
         "lisen: 127.0.0.1:1",
-        "cutover.yaml:1: lisen: unknown key \"lisen\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose; did you mean listen?"
+        "cutover.yaml:1: lisen: unknown key \"lisen\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose, tracing, access_log; did you mean listen?"
     ),
     BadInput(
         "zzz: 1",
-        "cutover.yaml:1: zzz: unknown key \"zzz\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose"
+        "cutover.yaml:1: zzz: unknown key \"zzz\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose, tracing, access_log"
     ),
     BadInput(
         "Timeouts: {head: 1s}",
-        "cutover.yaml:1: Timeouts: unknown key \"Timeouts\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose; did you mean timeouts?"
+        "cutover.yaml:1: Timeouts: unknown key \"Timeouts\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose, tracing, access_log; did you mean timeouts?"
     ),
     BadInput(
         "timeouts: {hed: 1s}",
@@ -30,7 +30,7 @@ let badKeys: [BadInput] = [
         "cutover.yaml:2: backup: not supported by this version"),
     BadInput(
         "alerts: {}",
-        "cutover.yaml:1: alerts: unknown key \"alerts\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose"
+        "cutover.yaml:1: alerts: unknown key \"alerts\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose, tracing, access_log"
     ),
     BadInput(
         "timeouts: 5",
@@ -51,7 +51,7 @@ let badKeys: [BadInput] = [
         "cutover.yaml:1: plan: a list where a single value is expected"),
     BadInput(
         "salt: s3cret",
-        "cutover.yaml:1: salt: unknown key \"salt\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose; did you mean user.salt?"
+        "cutover.yaml:1: salt: unknown key \"salt\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose, tracing, access_log; did you mean user.salt?"
     ),
     BadInput(
         "writes: {password: hunter2}",
@@ -59,6 +59,6 @@ let badKeys: [BadInput] = [
     ),
     BadInput(
         "backend: {}",
-        "cutover.yaml:1: backend: unknown key \"backend\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose; did you mean backends?"
+        "cutover.yaml:1: backend: unknown key \"backend\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose, tracing, access_log; did you mean backends?"
     ),
 ]

@@ -69,6 +69,7 @@ import Testing
         ("If-Modified-Since", .conditional), ("If-Unmodified-Since", .conditional), ("If-Range", .conditional),
         ("Range", .range), ("Idempotency-Key", .idempotencyKey), ("Content-Type", .contentType),
         ("Content-Encoding", .contentEncoding), ("Date", .date), ("Server", .server), ("Retry-After", .retryAfter),
+        ("traceparent", .traceParent), ("TraceState", .traceState),
         ("Set-Cookie", .setCookie), ("Cutover-Backend", .cutover), ("Cutover-", .cutover),
         ("Cutover-Reason-And-A-Very-Long-Rest", .cutover), ("Cutover", .other), ("X-Cutover-A", .other),
         ("Accept", .other), ("Content-Lengtx", .other), ("Content-Length-X", .other), ("Content_Length", .other),

@@ -12,6 +12,7 @@ struct SemanticChecks {
         checkAdmin()
         checkBackends()
         checkOrder()
+        checkTracing()
     }
 
     private struct Listener {
@@ -94,6 +95,14 @@ struct SemanticChecks {
             diagnostics.error(
                 path, "\(key) (\(Value.sizeText(bytes))) is above headers (\(Value.sizeText(limits.headerBytes)))")
         }
+    }
+
+    /// The backends' spans would hang from the client's, beside those that the gateway exports.
+    private func checkTracing() {
+        guard settings.tracing.context == .pass, settings.tracing.otlp != nil else { return }
+        diagnostics.error(
+            "tracing.otlp", "does not go with context: pass, by which backends never hear of the gateway's spans",
+            accepted: "context: continue or start")
     }
 
     private func failed(_ paths: String...) -> Bool { paths.contains { diagnostics.hasFailed($0) } }

@@ -13,7 +13,7 @@ enum Schema {
         path: "",
         keys: [
             "listen", "admin", "data", "store", "workers", "user", "trusted_proxies", "backends", "timeouts", "limits",
-            "routes", "shadow", "writes", "fallback", "plan", "expose",
+            "routes", "shadow", "writes", "fallback", "plan", "expose", "tracing", "access_log",
         ], later: ["migration", "backup"])
     static let listener = Section(path: "listen[]", keys: ["address", "tls", "http2"])
     static let listenerTLS = Section(
@@ -59,10 +59,14 @@ enum Schema {
     static let breaker = Section(
         path: "fallback.breaker", keys: ["errors", "window", "min_requests", "open_for"])
 
+    static let accessLog = Section(
+        path: "access_log", keys: ["file", "format", "sample", "always", "client", "user", "query", "redact"])
+    static let tracing = Section(path: "tracing", keys: ["context", "sample", "otlp"])
+
     /// The sections of the configuration file.
     static let configuration = [
         top, listener, listenerTLS, certificate, admin, adminTLS, adminCertificate, user, userSource, jwt, signedCookie,
-        backends, backend, backendTLS, timeouts, limits, route, shadow, writes, fallback, breaker,
+        backends, backend, backendTLS, timeouts, limits, route, shadow, writes, fallback, breaker, tracing, accessLog,
     ]
 
     static let plan = Section(

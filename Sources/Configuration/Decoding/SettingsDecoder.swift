@@ -40,6 +40,8 @@ struct SettingsDecoder {
         decodeShadow(top)
         decodeWrites(top)
         decodeFallback(top)
+        decodeTracing(top)
+        decodeAccessLog(top)
         if let path = filePath(top, "plan") { settings.planPath = path }
         top.setPlain(&settings.expose, "expose", Value.boolean)
     }

@@ -49,6 +49,10 @@ extension AdminAPI {
         }
         gauges.alerts = alerts.gauges
         gauges.historyDropped = history.droppedRows
+        let accessLog = dataPlane.shared.accessLog.figures
+        gauges.accessLog = AccessLogGauges(written: accessLog.written, dropped: accessLog.dropped)
+        let spans = dataPlane.shared.spans.figures
+        gauges.spans = SpanGauges(exported: spans.exported, dropped: spans.dropped)
         gauges.process = readProcessFigures()
         gauges.workers = UInt64(dataPlane.metrics.count)
         gauges.version = productVersion

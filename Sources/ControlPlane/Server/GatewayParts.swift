@@ -25,6 +25,7 @@ struct GatewayParts: Sendable {
     let history: HistoryRecorder
     let reverseSync: ReverseSync
     let alerts: AlertDesk
+    let spans: SpanExporter
     let pilot: PilotDriver
     let streams: EventStreams
 
@@ -58,6 +59,12 @@ struct GatewayParts: Sendable {
         let workers = settings.workers ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         dataPlane = DataPlane(snapshot: snapshot, journal: journal, workers: workers, tls: tls)
         coordinator.set(dataPlane.shared.coordinator)
+        do throws(AccessLogError) {
+            let file = try openAccessLog(settings, for: dataPlane.shared.accessLog)
+            if let file { dataPlane.shared.accessLog.use(file) }
+        } catch {
+            throw ServerError(text: error.text)
+        }
         reverseSync = ReverseSync(dataPlane: dataPlane, journal: journal, controller: controller)
         board = FigureBoard(dataPlane: dataPlane, control: control, windowSeconds: settings.plan?.windowSeconds ?? 300)
         history = HistoryRecorder(
@@ -67,6 +74,8 @@ struct GatewayParts: Sendable {
             _ = history.listen { row in send(historyJSON(row).text) }
         })
         alerts = AlertDesk(instance: gatewayName(settings, port: nil))
+        spans = SpanExporter(dataPlane.shared.spans, instance: gatewayName(settings, port: nil))
+        spans.aim(at: settings.tracing.otlp)
         pilot = PilotDriver(
             controller: controller, board: board, dataPlane: dataPlane, journal: journal,
             name: gatewayName(settings, port: nil),

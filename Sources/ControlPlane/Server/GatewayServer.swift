@@ -120,6 +120,9 @@ package final class GatewayServer: Sendable {
     /// Beyond `timeouts.drain`: for the store and the last alerts.
     private static let closingMilliseconds: Int64 = 15_000
 
+    /// Opens the access log anew by its name: it was renamed. Any thread.
+    package func reopenLogs() { parts.dataPlane.shared.accessLog.reopen() }
+
     /// Stops accepting, lets requests under way finish within `timeouts.drain`, keeps what has arrived, and closes the store.
     /// Blocks.
     /// - Parameter handsOver: the listening sockets stay open, for a process that replaces this one: clients wait there.
@@ -152,6 +155,8 @@ package final class GatewayServer: Sendable {
         if !handsOver { sockets.close(.admin) }
         admin.withLock { $0 }?.stop()
         parts.alerts.finish(milliseconds: 2_000)
+        parts.dataPlane.shared.accessLog.finish(milliseconds: 1_000)
+        parts.spans.finish(milliseconds: 1_000)
         return isDrained && isKept
     }
 }

@@ -45,6 +45,13 @@ final class Reloader: Sendable {
         do throws(TLSMaterialError) { material = try TLSMaterial(fresh, replacing: parts.tls.current) } catch {
             return .invalid([error.text])
         }
+        let accessLog: AccessLogFile?
+        do throws(AccessLogError) {
+            let writer = parts.dataPlane.shared.accessLog
+            accessLog = origin.isDryRun ? nil : try openAccessLog(fresh, for: writer)
+        } catch {
+            return .invalid([error.text])
+        }
         do throws(TokenError) {
             let pair = try parts.tokens.reread(mayMake: !origin.isDryRun)
             if origin.isDryRun { return .done(await controller.outcome(ofReloading: fresh, remarks: remarks)) }
@@ -54,6 +61,8 @@ final class Reloader: Sendable {
         } catch {
             return .invalid([error.text])
         }
+        // Opened anew, whatever has changed: it may have been renamed.
+        if let accessLog { parts.dataPlane.shared.accessLog.use(accessLog) }
         parts.tls.use(material)
         let outcome = await controller.reload(fresh, identity, remarks: remarks, origin)
         tellParts(of: fresh, before: old)
@@ -63,6 +72,7 @@ final class Reloader: Sendable {
     /// Those that hold a setting of their own; all others ask the controller.
     private func tellParts(of fresh: Settings, before old: Settings) {
         parts.alerts.configure(fresh.plan?.alerts)
+        parts.spans.aim(at: fresh.tracing.otlp)
         parts.journal.writer.setRetention(Retention(fresh))
         if fresh.plan?.windowSeconds != old.plan?.windowSeconds {
             parts.board.restart(windowSeconds: fresh.plan?.windowSeconds ?? 300)

@@ -21,6 +21,12 @@ struct LoopRandom {
         return z ^ (z >> 31)
     }
 
+    /// An id for a span of a trace; never zero, which would be none (W3C Trace Context §3.2.2.4).
+    mutating func span() -> UInt64 {
+        let id = next()
+        return id == 0 ? 1 : id
+    }
+
     /// 0..<1
     mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -32,7 +32,8 @@ extension ClientSession {
         appendConnection(out)
         out.append("\r\n")
         if !request.isHead { out.append(text: text) }
-        try await sendOwn(own.status)
+        record?.problem = own.kind
+        try await sendOwn(own.status, bodyBytes: request.isHead ? 0 : text.utf8.count)
     }
 
     /// Sends the first answer of an earlier write with the same key again.
@@ -51,7 +52,7 @@ extension ClientSession {
         out.append("\r\n")
         out.append(stored.body)
         metrics.idempotentReplay()
-        try await sendOwn(stored.status)
+        try await sendOwn(stored.status, bodyBytes: stored.body.count)
     }
 
     /// What waits for the client gives way to the first line of another answer.
@@ -66,7 +67,7 @@ extension ClientSession {
         return out
     }
 
-    private func sendOwn(_ status: Int) async throws(SessionEnd) {
+    private func sendOwn(_ status: Int, bodyBytes: Int) async throws(SessionEnd) {
         request.answered = status
         dropRequest()
         do throws(IOFailure) {
@@ -74,6 +75,7 @@ extension ClientSession {
         } catch {
             throw .gone
         }
+        record?.responseBytes &+= bodyBytes
     }
 
     /// Takes the request's head off the front of the input: its answer is on the way.
@@ -106,11 +108,7 @@ extension ClientSession {
 
     /// The client's request id when it sent a harmless one, else one of the gateway's own.
     private func requestID() -> String {
-        if request.headInPlace, let field = client.head.firstField(kind: .requestID) {
-            let value = field.value(in: client.input.readable)
-            let isHarmless = value.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != 0x22 && $0 != 0x5c }
-            if value.count > 0, value.count <= 128, isHarmless { return String(decoding: value, as: UTF8.self) }
-        }
+        if let own = harmlessRequestID { return String(decoding: own, as: UTF8.self) }
         return hexadecimal(request.id.high, request.id.low)
     }
 }

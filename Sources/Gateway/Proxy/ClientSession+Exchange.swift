@@ -25,9 +25,14 @@ extension ClientSession {
     /// - Returns: the connection with the parsed head at the front of its input. The caller gives it back.
     @inline(__always)
     func exchange(_ pool: UpstreamPool, shadow: ShadowRead? = nil) async throws(UpstreamFailure) -> Connection {
+        let asked = askedAt
         var fresh = false
         while true {
-            let upstream = try await pool.take(fresh: fresh)
+            let upstream: Connection
+            do throws(UpstreamFailure) { upstream = try await pool.take(fresh: fresh) } catch {
+                noteAsked(asked, pool.side, nil, error)
+                throw error
+            }
             let hasBody = client.head.isChunked || client.head.contentLength >= 0
             appendRequestHead(to: upstream.output, pool: pool, framing: hasBody ? .length(body.count) : .none)
             if !body.isEmpty { upstream.output.append(body.readable, body.count) }
@@ -50,6 +55,7 @@ extension ClientSession {
                 if let shadow, !fresh { worker.shadows.start(shadow) }
                 try await awaitAnswer(upstream, pool)
                 client.partner = nil
+                noteAsked(asked, pool.side, upstream)
                 return upstream
             } catch {
                 failure = error
@@ -60,6 +66,7 @@ extension ClientSession {
             if failure == .malformed { metrics.malformedResponse(pool.side.backend) }
             pool.discard(upstream)
             guard reused, !fresh, failure == .broken, !sawAnswer, wroteNothing || request.isIdempotent else {
+                noteAsked(asked, pool.side, nil, failure)
                 throw failure
             }
             metrics.upstreamResend(pool.side.backend)

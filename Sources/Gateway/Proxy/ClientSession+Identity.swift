@@ -10,16 +10,16 @@ extension ClientSession {
         let sources = snapshot.identity
         let found = sources.identify(
             client.head, client.input.readable, worker.identityScratch, isTrusted: isTrusted,
-            nowSeconds: sources.verifies ? askedAt() : 0)
+            nowSeconds: sources.verifies ? judgedAt() : 0)
         request.rejection = found.rejection
         return found.user
     }
 
     /// The moment that the request at hand is judged at, in seconds since 1970: the same however often it is asked, so that a
     /// token which ends while a body arrives does not turn its user into nobody halfway.
-    private func askedAt() -> Int64 {
-        if request.askedAt == 0 { request.askedAt = clinux_wall_milliseconds() / 1000 }
-        return request.askedAt
+    private func judgedAt() -> Int64 {
+        if request.judgedAt == 0 { request.judgedAt = clinux_wall_milliseconds() / 1000 }
+        return request.judgedAt
     }
 
     /// Counts what was refused, once for a request; true: the configuration wants no such request to go on.

@@ -52,5 +52,6 @@ extension ClientSession {
             metrics.clientAbort()
             throw .gone
         }
+        if hasBody { record?.responseBytes &+= kept.body.count }
     }
 }

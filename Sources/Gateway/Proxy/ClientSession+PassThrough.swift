@@ -11,7 +11,7 @@ extension ClientSession {
         let pool = worker.pool(request.decision.side)
         let upstream: Connection
         do throws(UpstreamFailure) {
-            upstream = request.bodyComplete ? try await exchange(pool) : try await streamRequest(pool)
+            upstream = request.bodyComplete ? try await exchange(pool) : try await askStreaming(pool)
         } catch {
             if brokenBody {
                 metrics.malformedRequest()
@@ -36,6 +36,19 @@ extension ClientSession {
         if !intact { throw .gone }
     }
 
+    /// `streamRequest`, for those who want to know what became of it.
+    private func askStreaming(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
+        let asked = askedAt
+        do throws(UpstreamFailure) {
+            let upstream = try await streamRequest(pool)
+            noteAsked(asked, pool.side, upstream)
+            return upstream
+        } catch {
+            noteAsked(asked, pool.side, nil, error)
+            throw error
+        }
+    }
+
     /// Sends head and body as they come. Nothing can be repeated, so it takes a new connection, or one that was used a
     /// moment ago: any other one might be closed by the backend in this very moment.
     private func streamRequest(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
@@ -44,6 +57,7 @@ extension ClientSession {
         var scanner = overflow ?? BodyScanner.request(client.head)
         if overflow != nil {
             upstream.output.append(chunk: body.readable, body.count)
+            record?.requestBytes &+= body.count
             body.clear()
         } else {
             do throws(SessionEnd) { try await sendContinue() } catch {
@@ -83,6 +97,7 @@ extension ClientSession {
                 brokenBody = true
                 throw .malformed
             }
+            record?.requestBytes &+= used
             if rechunks {
                 input.consume(used)
                 if scanner.isDone { out.append("0\r\n\r\n") }

@@ -112,6 +112,7 @@ extension ClientSession {
         } else {
             try await client.flush(with: input, used, timeout: timeout)
         }
+        if !isClientGone { record?.responseBytes &+= used }
     }
 
     /// Reads more of an answer's body.

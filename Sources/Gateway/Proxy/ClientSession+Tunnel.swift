@@ -9,9 +9,12 @@ extension ClientSession {
     func tunnel() async throws(SessionEnd) {
         let pool = worker.pool(request.decision.side)
         let upstream: Connection
+        let asked = askedAt
         do throws(UpstreamFailure) {
             upstream = try await offerUpgrade(pool)
+            noteAsked(asked, pool.side, upstream)
         } catch {
+            noteAsked(asked, pool.side, nil, error)
             if error == .clientGone { throw .gone }
             if error != .exhausted { pool.record(failed: true) }
             return try await answer(.upstream(error))

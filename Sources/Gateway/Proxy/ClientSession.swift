@@ -36,6 +36,10 @@ final class ClientSession: @unchecked Sendable {
     private(set) var snapshot: Snapshot
     /// What the client says of who asks, and from where, is believed (`trusted_proxies`). Follows `snapshot`.
     private(set) var isTrusted: Bool
+    /// What the access log says of the request at hand; nil where it says nothing.
+    var record: AccessRecord?
+    /// The spans of the request at hand; nil where none are exported.
+    var spans: RequestSpans?
     /// The framing of the streamed body was wrong: the client's fault, not the backend's.
     var brokenBody = false
     /// Reads the rest of a body that turned out to be larger than what is taken in whole; the beginning is in `body`.
@@ -124,7 +128,7 @@ final class ClientSession: @unchecked Sendable {
                     begin()
                     request.keepAlive = false
                     try await answer(.requestTimeout)
-                    book(.none, status: request.answered)
+                    bookRefused("request-timeout")
                     await closeGently()
                     return false
                 }
@@ -141,12 +145,14 @@ final class ClientSession: @unchecked Sendable {
         request.keepAlive = false
         request.headInPlace = false
         try await answer(.malformed(fault))
-        book(.none, status: request.answered)
+        bookRefused("malformed-request")
     }
 
-    private func book(_ kind: RequestKind, status: Int) {
-        metrics.request(
-            kind: kind, status: status, nanoseconds: clinux_monotonic_nanoseconds() &- request.started)
+    /// Books what never became a request.
+    private func bookRefused(_ problem: StaticString) {
+        let nanoseconds = clinux_monotonic_nanoseconds() &- request.started
+        metrics.request(kind: .none, status: request.answered, nanoseconds: nanoseconds)
+        if let rules = snapshot.accessLog { logRefused(rules, problem, status: request.answered, nanoseconds) }
     }
 
     @inline(__always)
@@ -177,7 +183,10 @@ final class ClientSession: @unchecked Sendable {
         request.isIdempotent = head.method.isIdempotent
         request.bodyComplete = !head.isChunked && head.contentLength <= 0
         if !isTrusted { head.withdraw(snapshot.identity.plainHeaders, in: client.input.readable) }
+        if head.has(.traceParent) || snapshot.tracing.begins { takeUpTrace() }
         route()
+        if let rules = snapshot.accessLog { record = worker.accessLog.begin(self, rules) }
+        if snapshot.tracing.exports, let trace = request.trace, trace.isSampled { beginSpans(trace) }
         if let rejection = request.rejection, refusesIdentity(rejection) {
             request.isRefused = true
             try await answer(.unauthorized(rejection))
@@ -265,6 +274,8 @@ final class ClientSession: @unchecked Sendable {
         let nanoseconds = clinux_monotonic_nanoseconds() &- request.started
         metrics.request(kind: request.kind.telemetry, status: request.answered, nanoseconds: nanoseconds)
         bookOutcome(failed: request.answered >= 500, nanoseconds)
+        if let record { endRecord(record, status: request.answered, nanoseconds) }
+        if let spans { endSpans(spans, status: request.answered, problem: nil) }
         body.clear()
         body.releaseIfEmpty()
         client.output.releaseIfLarge()
@@ -277,6 +288,14 @@ final class ClientSession: @unchecked Sendable {
         metrics.request(kind: request.kind.telemetry, status: 499, nanoseconds: nanoseconds)
         // What a client that left would have seen, nobody knows.
         if request.brokeOff { bookOutcome(failed: true, nanoseconds) }
+        if let record {
+            if record.problem == nil { record.problem = request.brokeOff ? "backend-broke-off" : "client-gone" }
+            endRecord(record, status: 499, nanoseconds)
+        }
+        if let spans {
+            endSpans(
+                spans, status: request.answered, problem: request.brokeOff ? "backend-broke-off" : "client-gone")
+        }
     }
 
     /// Counts what the client of a read or write saw in the end.

@@ -33,8 +33,11 @@ extension ClientSession {
         out.append(" HTTP/1.1\r\n")
         let passesFraming = if case .asReceived = framing { true } else { false }
         let upgrades = if case .upgrade = framing { true } else { false }
+        let (isTraced, dropsTraceState) = (request.isTraced, request.dropsTraceState)
         appendFields(head, p, to: out) { kind in
             switch kind {
+            case .traceParent: isTraced
+            case .traceState: dropsTraceState
             case .connection, .hopByHop, .namedByConnection, .expect, .forwardedFor: true
             case .upgrade: !upgrades
             case .contentLength, .transferEncoding, .trailer: !passesFraming
@@ -43,6 +46,7 @@ extension ClientSession {
         }
         if !head.has(.host) { out.append(pool.hostLine) }
         appendAdditions(head, p, out)
+        if isTraced { appendTraceParent(to: out) }
         switch framing {
         case .none, .asReceived: break
         case .upgrade: out.append("Connection: Upgrade\r\n")

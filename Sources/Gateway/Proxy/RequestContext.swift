@@ -1,3 +1,4 @@
+import HTTPWire
 import Rollout
 import Routing
 import Telemetry
@@ -19,7 +20,7 @@ struct RequestContext {
     /// It was answered 401 for that.
     var isRefused = false
     /// Wall clock in seconds, at which who asks was found out; 0 where no source wanted to know.
-    var askedAt: Int64 = 0
+    var judgedAt: Int64 = 0
     /// The user's reads are shadowed.
     var isShadowed = false
     /// Monotonic nanoseconds.
@@ -34,6 +35,12 @@ struct RequestContext {
     var headInPlace = true
     /// The request's body has been taken in whole (or there is none).
     var bodyComplete = true
+    /// The trace that the request belongs to; nil for one that belongs to none that is known.
+    var trace: TraceParent?
+    /// Backends get a `traceparent` line of the gateway's in place of the client's.
+    var isTraced = false
+    /// The client's `tracestate` lines belong to no trace that goes on.
+    var dropsTraceState = false
     /// The request's id where the client sent none: the same towards both backends and in answers of the gateway's own.
     var id: (high: UInt64, low: UInt64) = (0, 0)
     /// The body did not come with the head: the rollout may have moved meanwhile.

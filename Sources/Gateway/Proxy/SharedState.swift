@@ -7,6 +7,8 @@ package final class SharedState: Sendable {
     package let new: SharedBackend
     package let mismatches: MismatchLog
     package let coordinator: WriteCoordinator
+    package let accessLog = AccessLogWriter()
+    package let spans = SpanQueue()
 
     package init(
         settings: Settings, journal: any WriteJournal, window: WindowLimits = WindowLimits(),

@@ -15,6 +15,9 @@ package final class Snapshot: Sendable {
     let routes: RouteTable
     let compiledRoutes: [CompiledRoute]
     let identity: IdentitySources
+    let tracing: TracingRules
+    /// Nil: no line is written for a request.
+    let accessLog: AccessLogRules?
 
     package init(settings: Settings, rollout: RolloutView, pins: [String: Side], identity: IdentitySources) {
         self.settings = settings
@@ -25,6 +28,8 @@ package final class Snapshot: Sendable {
         routes = RouteTable(settings.routes)
         compiledRoutes = settings.routes.map(CompiledRoute.init)
         self.identity = identity
+        tracing = TracingRules(settings.tracing)
+        accessLog = settings.accessLog.map { AccessLogRules($0, settings.user) }
     }
 }
 

@@ -14,6 +14,8 @@ final class Worker: @unchecked Sendable {
     let metrics: LoopMetrics
     let coordinator: WriteCoordinator
     let shadows: ShadowDesk
+    let accessLog: AccessLog
+    let spans: SpanQueue
     /// What requests are decided by; replaced as a whole.
     private(set) var snapshot: Snapshot
     private(set) var legacy: UpstreamPool
@@ -41,6 +43,8 @@ final class Worker: @unchecked Sendable {
         identityScratch = IdentityScratch(metrics: metrics)
         self.workers = workers
         coordinator = shared.coordinator
+        accessLog = AccessLog(loop: loop, writer: shared.accessLog)
+        spans = shared.spans
         let settings = snapshot.settings
         legacy = UpstreamPool(
             side: .legacy, settings: settings.legacy, workers: workers, shared: shared.legacy, loop: loop,

@@ -61,11 +61,22 @@ final class ShadowDesk: @unchecked Sendable {
     /// Asks the other side, beside the client's own request.
     func start(_ read: ShadowRead) {
         read.started = true
+        if read.span != nil { read.asked = clinux_monotonic_nanoseconds() }
         Task.immediate(executorPreference: loop) {
             await self.fetch(read.primarySide.other, read, into: read.other)
+            self.export(read)
             read.otherDone = true
             self.concludeIfReady(read)
         }
+    }
+
+    /// Not in the task itself, whose frame would outgrow the memory that it is given at first.
+    private func export(_ read: ShadowRead) {
+        guard var span = read.span else { return }
+        // It was prepared, and so far ended, when the request was taken down.
+        span.start = span.end
+        span.end = span.start + Int64(clinux_monotonic_nanoseconds() &- read.asked)
+        worker?.legEnded(span, status: read.other.status, failure: read.other.state == .failed ? .broken : nil)
     }
 
     /// The client's own answer is out, or will never be.

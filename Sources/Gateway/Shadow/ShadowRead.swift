@@ -14,6 +14,10 @@ final class ShadowRead: @unchecked Sendable {
     var primaryDone = false
     var otherDone = false
     var started = false
+    /// The span of the first look, where it is exported.
+    var span: Span?
+    /// When the other side was asked, where there is a span; monotonic nanoseconds.
+    var asked: UInt64 = 0
 
     init(pool: BlockPool) {
         request = Buffer(pool: pool)
@@ -32,6 +36,7 @@ final class ShadowRead: @unchecked Sendable {
         other.reset(limit: limit)
         write(session, side.other, into: request)
         requestCount = request.count
+        span = session.spans.map { session.legSpan($0, side.other, role: "shadow", since: session.request.started) }
         primaryRequest.clear()
         if session.worker.legacy.pathPrefix != session.worker.new.pathPrefix {
             write(session, side, into: primaryRequest)

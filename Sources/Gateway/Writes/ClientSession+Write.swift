@@ -93,8 +93,9 @@ extension ClientSession {
         let started = clinux_monotonic_nanoseconds()
         let upstream: Connection
         do throws(UpstreamFailure) {
-            upstream = try await pool.send(write.message, conditionals: true)
+            upstream = try await pool.send(write.message, conditionals: true, span: nextLegSpan())
         } catch {
+            exportLeg(pool.side, since: started, status: 0, failure: error)
             book(side, .error, started)
             if error != .exhausted { pool.record(failed: true) }
             write.legs[side].attempts += 1
@@ -118,8 +119,9 @@ extension ClientSession {
         let started = clinux_monotonic_nanoseconds()
         let upstream: Connection
         do throws(UpstreamFailure) {
-            upstream = try await pool.send(write.message, conditionals: true)
+            upstream = try await pool.send(write.message, conditionals: true, span: nextLegSpan())
         } catch {
+            exportLeg(pool.side, since: started, status: 0, failure: error)
             book(.legacy, .error, started)
             if error != .exhausted { pool.record(failed: true) }
             return try await give(up: &write, .upstream(error))
@@ -135,6 +137,7 @@ extension ClientSession {
         let side = pool.side
         let reason = request.decision.reason
         let status = upstream.head.status
+        exportLeg(side, since: started, status: status, failure: nil)
         pool.record(failed: status >= 500)
         write.legs[side].attempts += 1
         write.legs[side].lastStatus = status
@@ -181,9 +184,17 @@ extension ClientSession {
         return judgeRepeated(outcome, method: message.submission.method, hasRevision: message.submission.hasRevision)
     }
 
+    /// The id for the span of the leg that is sent next; 0 where nobody wants to know it.
+    private func nextLegSpan() -> UInt64 {
+        guard let spans else { return 0 }
+        spans.leg = loop.random.span()
+        return spans.leg
+    }
+
     private func book(_ side: Side, _ result: WriteResult, _ started: UInt64) {
-        metrics.write(
-            side.backend, leg: .authoritative, result: result, nanoseconds: clinux_monotonic_nanoseconds() &- started)
+        let nanoseconds = clinux_monotonic_nanoseconds() &- started
+        metrics.write(side.backend, leg: .authoritative, result: result, nanoseconds: nanoseconds)
+        record?.asked(nanoseconds)
     }
 
     // MARK: What it came to
@@ -360,6 +371,7 @@ extension ClientSession {
     /// The write was not accepted: both legs are over, its revision and its key are free again.
     private func abandon(_ write: inout AcceptedWrite) {
         for side in Side.allCases { write.legs[side].state = .skipped }
+        noteLegs(write.legs)
         worker.coordinator.post(
             refused: .answered(write.sequence, servedBy: nil, legs: write.legs, answer: nil, revisionAccepted: false))
     }
@@ -367,6 +379,7 @@ extension ClientSession {
     /// The client hears of a refusal only when that is durable: after a crash the write would be sent again, and might be taken.
     /// - Returns: false when it could not be made durable within the backend's time-out.
     private func keep(_ write: AcceptedWrite, servedBy side: Side, _ answer: StoredAnswer?) async -> Bool {
+        noteLegs(write.legs)
         let (coordinator, loop) = (worker.coordinator, loop)
         let update = JournalUpdate.answered(
             write.sequence, servedBy: side, legs: write.legs, answer: answer, revisionAccepted: false)
@@ -391,6 +404,9 @@ extension ClientSession {
         if try await !relay(upstream, pool, reason: reason, capture: capture, outlivesClient: true) { throw .gone }
     }
 
+    /// For the access log.
+    private func noteLegs(_ legs: Legs) { record?.legs = (legs.legacy.state, legs.new.state) }
+
     // MARK: Keeping the first answer
 
     private func post(
@@ -407,6 +423,7 @@ extension ClientSession {
         }
         var legs = write.legs
         if let other = write.other { legs[other.side] = other.status }
+        noteLegs(legs)
         let (coordinator, sequence) = (worker.coordinator, write.sequence)
         let update = JournalUpdate.answered(
             sequence, servedBy: side, legs: legs, answer: answer, revisionAccepted: revisionAccepted)

@@ -21,6 +21,8 @@ final class Delivery: @unchecked Sendable {
     var answer: StoredAnswer?
     /// The write has already been counted as conflicted.
     var isConflicted = false
+    /// The span of the try under way, where it is exported.
+    var span: Span?
     /// Called after the first attempt, whatever it came to.
     var afterFirstAttempt: (() -> Void)?
 

@@ -155,8 +155,10 @@ final class DeliveryDesk: @unchecked Sendable {
         var wasAsked = true
         let keepsConditionals = delivery.isAuthoritative || worker.keepsConditionals(message.submission)
         do throws(UpstreamFailure) {
-            let upstream = try await pool.send(message, conditionals: keepsConditionals)
+            let span = beginSpan(message, delivery)
+            let upstream = try await pool.send(message, conditionals: keepsConditionals, span: span)
             outcome = .answered(status: upstream.head.status)
+            endSpan(delivery, since: started, status: upstream.head.status, failure: nil)
             if delivery.isAuthoritative {
                 delivery.answer = StoredAnswer(of: upstream, servedBy: pool.side, loop: loop)
             }
@@ -166,6 +168,7 @@ final class DeliveryDesk: @unchecked Sendable {
             if let body { delivery.answer?.take(body) }
         } catch {
             outcome = LegOutcome(error)
+            endSpan(delivery, since: started, status: 0, failure: error)
             wasAsked = error != .exhausted
         }
         let isFailure =
@@ -188,6 +191,25 @@ final class DeliveryDesk: @unchecked Sendable {
         }
         delivery.afterFirstAttempt?()
         delivery.afterFirstAttempt = nil
+    }
+
+    /// Begins the span of this try, where the write belongs to a trace whose spans are exported.
+    /// - Returns: its id; 0 where there is none.
+    private func beginSpan(_ message: LegMessage, _ delivery: Delivery) -> UInt64 {
+        guard worker.snapshot.tracing.exports, let trace = message.trace, trace.isSampled else { return 0 }
+        let id = loop.random.span()
+        delivery.span = Span(
+            kind: .client, trace: trace, id: id, parent: trace.parent, method: Method(name: message.submission.method),
+            route: nil, role: delivery.isAuthoritative ? "authoritative" : "secondary", side: delivery.side,
+            reason: nil, start: clinux_wall_milliseconds() * 1_000_000, end: 0)
+        return id
+    }
+
+    private func endSpan(_ delivery: Delivery, since started: UInt64, status: Int, failure: UpstreamFailure?) {
+        guard var span = delivery.span else { return }
+        delivery.span = nil
+        span.end = span.start + Int64(clinux_monotonic_nanoseconds() &- started)
+        worker.legEnded(span, status: status, failure: failure)
     }
 
     private func message(of delivery: Delivery) async -> LegMessage? {

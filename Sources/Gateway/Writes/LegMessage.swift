@@ -17,20 +17,36 @@ struct LegMessage: Sendable {
     var byteCount: Int { submission.body.count + submission.headerLines.count }
 
     /// Writes the whole request.
-    /// - Parameter conditionals: If-Match and its like go along: on the authoritative leg, or where the route keeps them.
-    func append(to out: Buffer, pathPrefix: [UInt8], conditionals: Bool) {
+    /// - Parameters:
+    ///   - conditionals: If-Match and its like go along: on the authoritative leg, or where the route keeps them.
+    ///   - span: makes the id of this leg's span; called where the write belongs to a trace.
+    func append(to out: Buffer, pathPrefix: [UInt8], conditionals: Bool, span: () -> UInt64) {
         out.reserve(submission.headerLines.count &+ submission.body.count &+ submission.target.utf8.count &+ 256)
         out.append(text: submission.method)
         out.append(byte: 32)
         if !pathPrefix.isEmpty { out.append(pathPrefix) }
         out.append(text: submission.target)
         out.append(" HTTP/1.1\r\n")
-        out.append(submission.headerLines)
+        appendHeaderLines(to: out, span)
         if conditionals { out.append(submission.conditionalLines) }
         out.append("Idempotency-Key: ")
         append(key: submission.outgoingKey, to: out)
         out.append("\r\n\r\n")
         out.append(submission.body)
+    }
+
+    /// The lines as they are kept, but that each leg, and each try of it, is a span of its own in the write's trace.
+    private func appendHeaderLines(to out: Buffer, _ span: () -> UInt64) {
+        submission.headerLines.withUnsafeBufferPointer { lines in
+            guard let base = lines.baseAddress else { return }
+            // A line of the client's own is never the last one: those that the gateway adds come after it.
+            guard let place = TraceParent.spanPlace(inLastOf: base, lines.count) else {
+                return out.append(base, lines.count)
+            }
+            out.append(base, place)
+            out.append(hex: span())
+            out.append(base + place + 16, lines.count - place - 16)
+        }
     }
 
     /// A row of an older version may hold anything; nothing but a key goes into the line.
@@ -47,6 +63,17 @@ struct LegMessage: Sendable {
         default: false
         }
     }
+    /// The trace of a write whose lines say so; its parent is the span of the request that brought the write.
+    var trace: TraceParent? {
+        submission.headerLines.withUnsafeBufferPointer { lines in
+            lines.baseAddress.flatMap { base in
+                TraceParent.spanPlace(inLastOf: base, lines.count).flatMap {
+                    TraceParent(base + $0 - 36, TraceParent.byteCount)
+                }
+            }
+        }
+    }
+
     var isDelete: Bool { submission.method == "DELETE" }
 }
 
@@ -55,7 +82,10 @@ extension UpstreamPool {
     /// Sends one leg and waits for the head of the final answer. The client cannot cancel this: a leg that has begun runs
     /// to its end (contract §8). Re-sends under the same rule as reads do: once, on a new connection, when a pooled one
     /// turned out to be closed and the backend cannot have seen the request or may see it twice.
-    func send(_ message: LegMessage, conditionals: Bool) async throws(UpstreamFailure) -> Connection {
+    /// - Parameter span: the id of the leg's span; 0 where nobody wants to know it.
+    func send(
+        _ message: LegMessage, conditionals: Bool, span: UInt64 = 0
+    ) async throws(UpstreamFailure) -> Connection {
         var fresh = false
         var mayHaveBeenSeen = false
         while true {
@@ -67,7 +97,9 @@ extension UpstreamPool {
                 throw mayHaveBeenSeen ? .broken : error
             }
             upstream.carriesRepeat = mayHaveBeenSeen
-            message.append(to: upstream.output, pathPrefix: pathPrefix, conditionals: conditionals)
+            message.append(to: upstream.output, pathPrefix: pathPrefix, conditionals: conditionals) {
+                span == 0 ? loop.random.span() : span
+            }
             let whole = upstream.output.count
             let failure: UpstreamFailure
             do throws(UpstreamFailure) {

@@ -59,8 +59,11 @@ extension ClientSession {
 
     /// The header lines that both legs carry, framing included.
     private func appendWriteLines(_ head: MessageHead, _ p: UnsafePointer<UInt8>, to lines: Buffer) {
+        let (isTraced, dropsTraceState) = (request.isTraced, request.dropsTraceState)
         appendFields(head, p, to: lines) { kind in
             switch kind {
+            case .traceParent: isTraced
+            case .traceState: dropsTraceState
             case .connection, .hopByHop, .namedByConnection, .upgrade, .expect, .forwardedFor, .contentLength,
                 .transferEncoding, .trailer, .conditional, .idempotencyKey:
                 true
@@ -74,6 +77,8 @@ extension ClientSession {
             lines.append(decimal: body.count)
             lines.append("\r\n")
         }
+        // The last line: there each leg finds the place of its own span id (`LegMessage.append`).
+        if isTraced { appendTraceParent(to: lines, spans?.id ?? loop.random.span()) }
     }
 
     private func append(line field: Field, _ p: UnsafePointer<UInt8>, to lines: Buffer) {

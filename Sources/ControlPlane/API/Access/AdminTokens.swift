@@ -73,7 +73,8 @@ package final class AdminTokens: Sendable {
         return difference == 0
     }
 
-    private static func readOrMake(_ path: String) throws(TokenError) -> [UInt8] {
+    /// A secret that only its owner can read; made where there is none.
+    static func readOrMake(_ path: String) throws(TokenError) -> [UInt8] {
         // Not to wait for somebody at the other end of a pipe.
         let existing = clinux_open(path, O_RDONLY | O_NONBLOCK, 0)
         if existing >= 0 {

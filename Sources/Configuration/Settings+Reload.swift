@@ -15,9 +15,9 @@ extension Settings {
 }
 
 extension ListenerSettings {
-    /// Whether the sockets of a listener that is open can serve this one: its certificates may be others, and whether it has any may
-    /// not.
+    /// Whether the sockets of a listener that is open can serve this one: its certificates may be others; whether it has any, and
+    /// whether it takes HTTP/2, may not.
     func isServed(by open: ListenerSettings) -> Bool {
-        address == open.address && (tls == nil) == (open.tls == nil)
+        address == open.address && (tls == nil) == (open.tls == nil) && http2 == open.http2
     }
 }

@@ -43,6 +43,9 @@ import Testing
         #expect(other.restartOnlyDifferences(from: one) == [])
         #expect(none.restartOnlyDifferences(from: one) == ["listen"])
         #expect(one.restartOnlyDifferences(from: none) == ["listen"])
+        var older = one
+        older.listeners[0].http2 = false
+        #expect(one.restartOnlyDifferences(from: older) == ["listen"])
     }
 
     @Test func whatIsWrongInAFileIsSaidWithItsLine() {
@@ -50,7 +53,9 @@ import Testing
             minimal
             + "listen:\n  - address: \"127.0.0.1:8443\"\n    tls:\n      certificate_file: c\n      key_file: k\n"
         func outcome(isWarning: Bool) -> ConfigurationOutcome {
-            ConfigurationLoader.load(text: text, file: "cutover.yaml", files: files()) { settings in
+            ConfigurationLoader.load(text: text, file: "cutover.yaml", files: files()) { _ in
+                nil
+            } inspection: { settings in
                 settings.listeners.compactMap(\.tls).flatMap(\.certificates).map {
                     FileFinding(
                         keyPath: $0.keyPath + ".key_file", file: $0.keyFile, problem: "odd", isWarning: isWarning)

@@ -65,26 +65,27 @@ import Testing
         #expect(text(get + [("te", "trailers")]) == "GET /a?b HTTP/1.1\r\nHost: h:1\r\n\r\n")
     }
 
-    @Test func fieldsBeyondTheLimitTakeNoMemory() throws {
+    @Test func fieldsBeyondTheLimitTakeNoMemory() {
         let long = (0..<1000).map { ("x-\($0)", String(repeating: "v", count: 100)) }
-        let text = try #require(text(get + long, limit: 10_000))
-        #expect(text.utf8.count > 10_000 && text.utf8.count < 10_300, "the parser says 431 to what is over the limit")
+        let count = text(get + long, limit: 10_000)?.utf8.count ?? 0
+        #expect(count > 10_000 && count < 10_300, "the parser says 431 to what is over the limit")
     }
 }
 
 @Suite struct HTTP2Budgets {
     @Test func soManyAtOnceAndSoManyASecond() {
         var budget = HTTP2Budget(burst: 3, perSecond: 10, now: 1_000)
-        for _ in 0..<3 { #expect(budget.spend(now: 1_000)) }
-        #expect(!budget.spend(now: 1_099))
-        #expect(budget.spend(now: 1_100) && !budget.spend(now: 1_100))
-        for _ in 0..<3 { #expect(budget.spend(now: 9_000)) }
-        #expect(!budget.spend(now: 9_000), "no more is saved up than the burst")
+        func spend(_ count: Int, at now: UInt64) -> [Bool] { (0..<count).map { _ in budget.spend(now: now) } }
+        #expect(spend(4, at: 1_000) == [true, true, true, false])
+        #expect(spend(1, at: 1_099) == [false])
+        #expect(spend(2, at: 1_100) == [true, false])
+        #expect(spend(4, at: 9_000) == [true, true, true, false], "no more is saved up than the burst")
     }
 
     @Test func aSteadyRateNeverRunsOut() {
         var budget = HTTP2Budget(burst: 2, perSecond: 10, now: 0)
-        for turn in 0..<1000 { #expect(budget.spend(now: UInt64(turn) * 100)) }
+        let spent = (0..<1000).map { turn in budget.spend(now: UInt64(turn) * 100) }
+        #expect(!spent.contains(false))
     }
 }
 

@@ -11,7 +11,7 @@ enum FloorPlan {
     static let floors: [String: Floor] = [
         "CLinux": .ground, "CSQLite": .ground, "CPostgres": .ground, "CYAML": .ground, "CCompress": .ground,
         "CCurl": .ground,
-        "COpenSSL": .ground, "CPage": .ground, "CJSONTokens": .ground,
+        "COpenSSL": .ground, "CNGHTTP2": .ground, "CPage": .ground, "CJSONTokens": .ground,
         "HTTPWire": .pure, "Routing": .pure, "Rollout": .pure, "Comparison": .pure, "Journal": .pure,
         "Telemetry": .pure,
         "Configuration": .stores, "JournalThreads": .stores, "StoreSQLite": .stores, "StorePostgres": .stores,

@@ -11,6 +11,7 @@ import pytest
 from support import http2
 from support.backend import CLOSE, HANG, reply
 from support.store import CHANGE_ROUTES, change
+from support.tls import Authority
 from support.waiting import eventually, stays
 
 LISTEN = {"listen": [{"address": "127.0.0.1:0", "http2": True}]}
@@ -32,6 +33,35 @@ def floods(gateway):
 
 
 # The same proxy
+
+
+@pytest.fixture
+def make_secure(make_gateway, legacy, new, scratch):
+    """A gateway with TLS, and the file of its authority."""
+    authority = Authority(scratch / "authority")
+
+    def make(**listener):
+        tls = authority.sign("localhost", "127.0.0.1").files
+        gateway = make_gateway(legacy, new, config={"listen": [{"address": "127.0.0.1:0", "tls": tls, **listener}]})
+        return f"https://localhost:{gateway.port}", ["--cacert", str(authority.file)]
+
+    return make
+
+
+def test_with_tls_both_agree_on_http2_in_the_handshake(make_secure, legacy, curl):
+    url, trust = make_secure()
+    shown = curl(f"{url}/a", "-i", *trust, "--http2").decode()
+    assert shown.startswith("HTTP/2 200") and legacy.requests[0]["X-Forwarded-Proto"] == "https"
+    assert legacy.requests[0]["Via"] == "2.0 cutover"
+    assert curl(f"{url}/up", *trust, "--http2", "-X", "PUT", "-d", "x" * 100_000) == b'{"ok":true}'
+    assert curl(f"{url}/a", "-i", *trust, "--http1.1").startswith(b"HTTP/1.1 200")
+    done = subprocess.run(["h2load", "-n", "200", "-c", "4", "-m", "10", f"{url}/a"], capture_output=True, timeout=60)
+    assert b"200 succeeded, 0 failed" in done.stdout, done.stdout
+
+
+def test_http2_can_be_left_out(make_secure, curl):
+    url, trust = make_secure(http2=False)
+    assert curl(f"{url}/a", "-i", *trust, "--http2").startswith(b"HTTP/1.1 200")
 
 
 def test_curl_speaks_http2_and_is_served_like_anybody(gateway, legacy, curl):

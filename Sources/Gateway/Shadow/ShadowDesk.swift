@@ -1,3 +1,4 @@
+import CLinux
 import Comparison
 import Configuration
 import HTTPWire

@@ -1,6 +1,6 @@
 """A client of HTTP/2 that sends what it is told to, frame by frame, whether that is allowed or not.
 
-hpack and hyperframe come from PyPI and live in build/venv (`scripts/setup test`).
+hpack comes from PyPI and lives in build/venv (`scripts/setup test`).
 """
 
 import contextlib

@@ -158,7 +158,8 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: listen: an empty list; accepted: one address or more"),
     BadInput(
         "listen:\n  - 127.0.0.1:8080\n  - {adress: 127.0.0.1:8081}",
-        "cutover.yaml:3: listen[1].adress: unknown key \"adress\"; accepted: address, tls, http2; did you mean address?"),
+        "cutover.yaml:3: listen[1].adress: unknown key \"adress\"; accepted: address, tls, http2; did you mean address?"
+    ),
     BadInput(
         "listen: 127.0.0.1:9900",
         "cutover.yaml:1: listen: a clash with admin.listen (127.0.0.1:9900) in \"127.0.0.1:9900\"; accepted: an address of its own"

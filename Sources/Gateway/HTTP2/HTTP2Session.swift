@@ -49,7 +49,8 @@ final class HTTP2Session: @unchecked Sendable {
         nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
         let settings = [
             nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: UInt32(HTTP2Limits.streams)),
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
+                value: UInt32(HTTP2Limits.streams)),
             nghttp2_settings_entry(
                 settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue),
                 value: UInt32(HTTP2Limits.windowBytes)),
@@ -221,7 +222,7 @@ final class HTTP2Session: @unchecked Sendable {
         scratch.removeAll(keepingCapacity: true)
         let status = names.writable
         names.append(decimal: head.status)
-        HTTP2Session.statusName.withUTF8Buffer { add(UnsafePointer($0.baseAddress!), $0.count, status, 3) }
+        add(HTTP2Session.statusName.utf8Start, HTTP2Session.statusName.utf8CodeUnitCount, status, 3)
         for index in 0..<head.fieldCount {
             let field = head.field(index)
             switch field.kind {

@@ -46,10 +46,11 @@ def main():
     described = machine.lines(options)
     for name in options.parts:
         begin = time.monotonic()
+        occasion = machine.occasion(options)
         print(f"== {name}", flush=True)
         section = importlib.import_module(MODULES[name]).run(options)
         # After each part, so that what was measured is there when a later one fails.
-        page.keep(options.output, name, section, described)
+        page.keep(options.output, name, section, described, occasion)
         for aim in section.aims:
             print(page.verdict(aim))
         print(f"== {name} took {time.monotonic() - begin:.0f} s\n", flush=True)

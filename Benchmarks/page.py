@@ -30,11 +30,12 @@ def load(page):
     return json.loads(path.read_text()) if path.exists() else {"machine": [], "parts": {}}
 
 
-def keep(page, name, section, machine=None):
+def keep(page, name, section, machine=None, occasion=""):
     """Notes what a part has measured, in place of what it had measured before, and writes the page."""
     measured = load(page)
     measured["parts"][name] = {
-        "title": section.title, "text": section.text.strip(), "aims": [list(aim) for aim in section.aims]}
+        "title": section.title, "occasion": occasion, "text": section.text.strip(),
+        "aims": [list(aim) for aim in section.aims]}
     if machine:
         measured["machine"] = machine
     measured_path(page).write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
@@ -58,9 +59,8 @@ def findings_by_title(words):
 
 def text(measured, findings):
     """The whole page."""
-    sections = [
-        Section(part["title"], part["text"], tuple(Aim(*aim) for aim in part["aims"]))
-        for part in (measured["parts"][name] for name in PARTS if name in measured["parts"])]
+    kept = [measured["parts"][name] for name in PARTS if name in measured["parts"]]
+    sections = [Section(part["title"], part["text"], tuple(Aim(*aim) for aim in part["aims"])) for part in kept]
     found = findings_by_title(findings)
     unknown = set(found) - {section.title for section in sections}
     if unknown and len(sections) == len(PARTS):
@@ -68,13 +68,13 @@ def text(measured, findings):
     parts = [
         "# Performance",
         "Written by `make bench` and never edited by hand: the numbers are of the machine below, each section of the"
-        " last run that measured it; what was found out is kept in `Benchmarks/findings.md`. Ratios are medians of the"
+        " last run that measured it, and says of when and how that was; what was found out is kept in `Benchmarks/findings.md`. Ratios are medians of the"
         " rounds' ratios, because a round disturbs both of its sides alike.",
         "\n".join(f"- {line}" for line in measured["machine"]),
         "## Targets",
         aims_table([aim for section in sections for aim in section.aims])]
-    for section in sections:
-        parts += [f"## {section.title}", section.text, "\n".join(verdict(aim) for aim in section.aims),
+    for section, part in zip(sections, kept):
+        parts += [f"## {section.title}", part.get("occasion", ""), section.text, "\n".join(verdict(aim) for aim in section.aims),
                   found.get(section.title, "")]
     return paragraphs(*parts) + "\n"
 

@@ -40,7 +40,9 @@ extension ClientSession {
             case .traceState: dropsTraceState
             case .connection, .hopByHop, .namedByConnection, .expect, .forwardedFor: true
             case .upgrade: !upgrades
-            case .contentLength, .transferEncoding, .trailer: !passesFraming
+            // A backend that knows `chunked` by its letters must not read `CHUNKED` as no coding at all.
+            case .transferEncoding: true
+            case .contentLength, .trailer: !passesFraming
             default: false
             }
         }
@@ -48,7 +50,8 @@ extension ClientSession {
         appendAdditions(head, p, out)
         if isTraced { appendTraceParent(to: out) }
         switch framing {
-        case .none, .asReceived: break
+        case .none: break
+        case .asReceived: if head.isChunked { out.append("Transfer-Encoding: chunked\r\n") }
         case .upgrade: out.append("Connection: Upgrade\r\n")
         case .rechunked: out.append("Transfer-Encoding: chunked\r\n")
         case .length(let count):

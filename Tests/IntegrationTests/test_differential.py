@@ -170,6 +170,11 @@ def test_where_others_disagree_about_requests_the_gateway_refuses(gateway_seen, 
     assert len(accepted) >= 8 and "one after the other" in accepted, accepted
 
 
+def test_a_coding_goes_on_in_the_letters_that_every_backend_knows(gateway_seen):
+    assert gateway_seen.send(ODD["a coding in capitals"] + MARKER, 20)[0] == 200
+    assert gateway_seen.backend.requests[0]["Transfer-Encoding"] == "chunked"
+
+
 def test_nginx_and_haproxy_really_disagree(nginx_seen, haproxy_seen):
     """Otherwise the requests above would be too tame to show anything."""
     different = 0

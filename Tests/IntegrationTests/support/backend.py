@@ -62,7 +62,7 @@ class Backend:
         self.before_body = lambda request: None
         self._lock = threading.Lock()
         self._sockets = set()
-        self._listener = None
+        self._listener = self._placeholder = None
         self._closing = threading.Event()
         self.port = 0
         self.start()
@@ -73,13 +73,20 @@ class Backend:
         """Listens, on the port it had before if it had one."""
         assert self._listener is None
         self._closing = threading.Event()
-        listener = socket.socket()
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", self.port))
+        if self._placeholder:
+            self._placeholder.close()
+            self._placeholder = None
+        listener = self._bound()
         listener.listen(512)
         self.port = listener.getsockname()[1]
         self._listener = listener
         threading.Thread(target=self._accept, args=(listener, self._closing), daemon=True).start()
+
+    def _bound(self):
+        made = socket.socket()
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(("127.0.0.1", self.port))
+        return made
 
     def stop(self):
         """Ends listener and connections; connecting is refused until `start`."""
@@ -90,6 +97,8 @@ class Backend:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._listener = None
+        # Bound and not listening: else another test's server might get the port, and take what was meant for this one.
+        self._placeholder = self._bound()
         self.drop_connections()
 
     def drop_connections(self):
@@ -164,7 +173,7 @@ class Backend:
         request = Request(*parts, reader.headers(), number)
         self.begun.append(request)
         lengths, codings = request.headers.all("Content-Length"), request.headers.all("Transfer-Encoding")
-        if lengths and codings or len(lengths) > 1 or codings not in ([], ["chunked"]):
+        if lengths and codings or len(lengths) > 1 or [coding.lower() for coding in codings] not in ([], ["chunked"]):
             raise WireError(f"ambiguous framing: {lengths} {codings}")
         self.before_body(request)
         if "Expect" in request.headers:

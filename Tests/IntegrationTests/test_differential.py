@@ -1,4 +1,4 @@
-"""The same odd bytes to the gateway, nginx and haproxy: where requests begin and end, all have to agree, or the gateway refuses."""
+"""The same odd bytes to the gateway, nginx and haproxy: all agree where requests begin and end, or it refuses."""
 
 import re
 import socket

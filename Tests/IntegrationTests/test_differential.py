@@ -100,7 +100,8 @@ def three_backends():
 @pytest.fixture(name="gateway_seen")
 def gateway_as_seen(make_gateway, backends):
     # Every request goes to legacy as it comes: what is in question is where they begin and end.
-    gateway = make_gateway(backends[0].url, "http://127.0.0.1:1", config={"workers": 1, "routes": [{"match": "* /**", "kind": "split"}]})
+    routes = [{"match": "* /**", "kind": "split"}]
+    gateway = make_gateway(backends[0].url, "http://127.0.0.1:1", config={"workers": 1, "routes": routes})
     return Seen(gateway.port, backends[0])
 
 

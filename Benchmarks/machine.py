@@ -29,5 +29,7 @@ def lines(options):
 
 def occasion(options):
     """When a part is measured, and how; taken before it begins."""
-    rounds = f"{options.rounds} round{'s' if options.rounds > 1 else ''} of {options.seconds} s where it says nothing else"
-    return f"Measured on {time.strftime('%Y-%m-%d')}, {rounds}; load average before it {os.getloadavg()[0]:.1f}."
+    rounds = f"{options.rounds} round{'s' if options.rounds > 1 else ''} of {options.seconds} s"
+    load = os.getloadavg()[0]
+    return (f"Measured on {time.strftime('%Y-%m-%d')}, {rounds} where it says nothing else; load average before it"
+            f" {load:.1f}.")

@@ -68,14 +68,15 @@ def text(measured, findings):
     parts = [
         "# Performance",
         "Written by `make bench` and never edited by hand: the numbers are of the machine below, each section of the"
-        " last run that measured it, and says of when and how that was; what was found out is kept in `Benchmarks/findings.md`. Ratios are medians of the"
-        " rounds' ratios, because a round disturbs both of its sides alike.",
+        " last run that measured it, and says of when and how that was; what was found out is kept in"
+        " `Benchmarks/findings.md`. Ratios are medians of the rounds' ratios, because a round disturbs both of its"
+        " sides alike.",
         "\n".join(f"- {line}" for line in measured["machine"]),
         "## Targets",
         aims_table([aim for section in sections for aim in section.aims])]
     for section, part in zip(sections, kept):
-        parts += [f"## {section.title}", part.get("occasion", ""), section.text, "\n".join(verdict(aim) for aim in section.aims),
-                  found.get(section.title, "")]
+        parts += [f"## {section.title}", part.get("occasion", ""), section.text,
+                  "\n".join(verdict(aim) for aim in section.aims), found.get(section.title, "")]
     return paragraphs(*parts) + "\n"
 
 

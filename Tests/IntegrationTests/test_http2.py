@@ -255,6 +255,30 @@ def test_who_takes_a_request_back_frees_its_backend(client, legacy, gateway):
     assert client.request(path="/").body == b"next"
 
 
+@pytest.mark.parametrize("error", [http2.NO_ERROR, http2.CANCEL])
+def test_who_takes_a_request_back_in_the_middle_of_its_answer_holds_nothing(make_gateway, legacy, new, error):
+    gateway = make_gateway(legacy, new, config={**LISTEN, "timeouts": {"body": "10m"}})
+    legacy.answer = lambda request: reply(b"x" * 1_000_000)
+    with http2.Client(gateway, takes=False) as client:
+        stream = client.begin(client.fields())
+        client.until(lambda: len(client.answers[stream].body) == 65_535, "the window is full")
+        client.send(http2.frame(http2.RST_STREAM, 0, stream, struct.pack(">I", error)))
+        eventually(lambda: gateway.metrics()("cutover_requests_in_flight") == 0, "nothing is under way")
+
+
+def test_a_request_beside_bytes_that_end_the_connection_leaves_nothing(make_gateway, legacy, new):
+    gateway = make_gateway(legacy, new, config={**LISTEN, "workers": 1, "timeouts": {"body": "10m"}})
+    for _ in range(20):
+        with http2.Client(gateway) as client:
+            fields = client.encoder.encode(client.fields("PUT", "/x", extra=[("content-length", "5")]))
+            head = http2.frame(http2.HEADERS, http2.END_HEADERS, 1, fields)
+            client.send(head + http2.frame(http2.PING, 0, 1, b"8" * 8))
+            client.ends()
+    eventually(lambda: gateway.metrics()("cutover_requests_in_flight") == 0, "nothing is under way")
+    eventually(lambda: gateway.metrics()("cutover_client_connections") == 0, "nobody is there")
+    assert legacy.requests == [] and gateway.stop() == 0
+
+
 def test_a_write_that_has_begun_is_finished_for_a_client_that_has_gone(make_gateway, legacy, new):
     gateway = make_gateway(legacy, new, config=LISTEN)
     release = threading.Event()

@@ -124,6 +124,8 @@ final class HTTP2Session: @unchecked Sendable {
         let used = nghttp2_session_mem_recv(session, client.input.readable, client.input.count)
         guard used >= 0 else {
             worker.metrics.malformedRequest()
+            for connection in arrived { connection.close() }
+            arrived = []
             return false
         }
         client.input.consume(used)

@@ -120,8 +120,9 @@ final class HTTP2Stream {
         connection?.ready(EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLOUT.rawValue)
     }
 
-    /// Both sides have said all: the session may go.
+    /// Both sides have said all, and the session may go; or the client has taken the request back and calls that no error.
     func closed() {
+        guard case .whole = state, body.isEmpty else { return reset() }
         isClosed = true
         connection?.ready(EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLOUT.rawValue)
     }

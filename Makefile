@@ -10,7 +10,7 @@ PYTHON := /usr/bin/python3
 # What is measured is the release build, whatever binary the tests of this shell use.
 BENCH := CUTOVER_BINARY=$(CURDIR)/$(BINARY) $(PYTHON)
 
-.PHONY: build debug test test-swift test-integration simulate check format demo bench bench-quick bench-page bench-journal bench-detail bench-gate soak \
+.PHONY: fuzz build debug test test-swift test-integration simulate check format demo bench bench-quick bench-page bench-journal bench-detail bench-gate soak \
     deb clean setup
 
 setup:
@@ -90,6 +90,11 @@ soak: build
 	CUTOVER_KILLS=1000 CUTOVER_LEGS=100000 CUTOVER_STOPPED_SECONDS=30 \
 	    $(PYTHON) -m pytest Tests/IntegrationTests -k "torture or backpressure" --quiet
 	CUTOVER_KILLS=100 $(PYTHON) -m pytest Tests/IntegrationTests/test_shared_store_kill.py --quiet
+
+# Random frames of HTTP/2, a hundred thousand connections (FRAMES=n); CUTOVER_SEED repeats a run. `make test` has a short one.
+fuzz: build
+	@scripts/setup test
+	CUTOVER_FUZZ_CONNECTIONS=$(or $(FRAMES),100000) $(PYTHON) -m pytest Tests/IntegrationTests/test_http2_fuzz.py --quiet
 
 # The Debian package, with its systemd unit: build/cutover_VERSION_ARCHITECTURE.deb.
 deb: build

@@ -27,25 +27,14 @@ final class AccessLog {
 
     // MARK: A request begins
 
-    /// Begins the line of the request whose head is at the front of the client's input.
-    func begin(_ session: ClientSession, _ rules: AccessLogRules) -> AccessRecord {
+    /// Begins the line of the request at the front of the client's input.
+    /// - Parameter hasHead: false for one that never had a head which could be read.
+    func begin(_ session: ClientSession, _ rules: AccessLogRules, hasHead: Bool = true) -> AccessRecord {
         let record = take(rules)
         var line = LineWriter(record.memory, capacity: AccessRecord.beginningBytes)
         switch rules.style {
-        case .json: beginJSON(session, rules, hasHead: true, &line)
-        case .combined: beginCombined(session, rules, hasHead: true, &line)
-        }
-        record.count = line.count
-        return record
-    }
-
-    /// The same for a request that never had a head which could be read.
-    func beginWithoutHead(_ session: ClientSession, _ rules: AccessLogRules) -> AccessRecord {
-        let record = take(rules)
-        var line = LineWriter(record.memory, capacity: AccessRecord.beginningBytes)
-        switch rules.style {
-        case .json: beginJSON(session, rules, hasHead: false, &line)
-        case .combined: beginCombined(session, rules, hasHead: false, &line)
+        case .json: beginJSON(session, rules, hasHead: hasHead, &line)
+        case .combined: beginCombined(session, rules, hasHead: hasHead, &line)
         }
         record.count = line.count
         return record
@@ -240,7 +229,7 @@ extension ClientSession {
 
     /// The line of a request that the gateway has refused before it knew what it is.
     func logRefused(_ rules: AccessLogRules, _ problem: StaticString, status: Int, _ nanoseconds: UInt64) {
-        let record = worker.accessLog.beginWithoutHead(self, rules)
+        let record = worker.accessLog.begin(self, rules, hasHead: false)
         record.problem = problem
         worker.accessLog.end(
             record, AccessEnd(status: status, decision: nil, nanoseconds: nanoseconds, bodyBytes: 0))

@@ -29,17 +29,16 @@ extension Connection {
         }
         // Only interim heads may stand in front of the answer's.
         var offset = 0
-        while offset < input.count {
+        heads: while offset < input.count {
             head.reset()
-            guard case .complete = head.parseResponse(input.readable + offset, input.count - offset) else { break }
-            if head.status >= 200 { return .final }
-            offset += head.length
+            switch head.parseResponse(input.readable + offset, input.count - offset) {
+            case .complete where head.status < 200: offset += head.length
+            case .complete, .refused: return .final
+            case .incomplete: break heads
+            }
         }
-        let isWhole = offset == input.count
-        defer { head.reset() }
-        if !isWhole, case .refused = head.parseResponse(input.readable + offset, input.count - offset) { return .final }
+        guard hasEnded || failure != .aborted else { return .interim }
         // Whoever cannot be sent to any more will not say the rest either; who reads the answer finds out what is missing.
-        if hasEnded || failure != .aborted { return isWhole && offset == 0 && failure != .aborted ? .none : .final }
-        return .interim
+        return input.isEmpty && failure != .aborted ? .none : .final
     }
 }

@@ -62,7 +62,7 @@ class Backend:
         self.before_body = lambda request: None
         self._lock = threading.Lock()
         self._sockets = set()
-        self._listener = self._placeholder = None
+        self._listener = self._reserved = None
         self._closing = threading.Event()
         self.port = 0
         self.start()
@@ -73,9 +73,9 @@ class Backend:
         """Listens, on the port it had before if it had one."""
         assert self._listener is None
         self._closing = threading.Event()
-        if self._placeholder:
-            self._placeholder.close()
-            self._placeholder = None
+        if self._reserved:
+            self._reserved.close()
+            self._reserved = None
         listener = self._bound()
         listener.listen(512)
         self.port = listener.getsockname()[1]
@@ -98,7 +98,7 @@ class Backend:
         self._listener.close()
         self._listener = None
         # Bound and not listening: else another test's server might get the port, and take what was meant for this one.
-        self._placeholder = self._bound()
+        self._reserved = self._bound()
         self.drop_connections()
 
     def drop_connections(self):

@@ -540,3 +540,20 @@ def test_clients_that_vanish_leave_nothing_behind(gateway, legacy):
     eventually(lambda: gateway.metrics()("cutover_requests_in_flight") == 0, "nothing is under way")
     legacy.answer = lambda request: reply(b"lives")
     assert gateway.get("/", user="u").body == b"lives"
+
+
+@pytest.mark.parametrize("says", [b"", http2.PREFACE[:10]])
+def test_a_drain_waits_a_moment_for_those_who_have_not_said_what_they_speak(make_gateway, legacy, new, says):
+    gateway = make_gateway(legacy, new, config={**LISTEN, "timeouts": {"drain": "30s", "head": "60s"}})
+    with http2.Client(gateway, starts=False) as silent, http2.Client(gateway, starts=False) as late:
+        silent.send(says or b"PRI")
+        late.send(says)
+        # They have been accepted once another client, who came later, is served.
+        assert gateway.get("/", user="u").status == 200
+        stopping = threading.Thread(target=gateway.stop, args=(25,))
+        stopping.start()
+        eventually(lambda: "draining" in gateway.log(), "it drains")
+        late.send(http2.PREFACE[len(says):] + http2.frame(http2.SETTINGS, 0, 0))
+        assert late.finish(late.begin(late.fields())).status == 200
+        assert late.ends() == http2.NO_ERROR
+        stopping.join()

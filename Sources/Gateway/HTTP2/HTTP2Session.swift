@@ -26,6 +26,8 @@ final class HTTP2Session: @unchecked Sendable {
     private var isWriterDone = false
     private var hasNews = false
     private var isEnding = false
+    /// The client has been told that no further request is taken.
+    private var isLeaving = false
     /// Requests that their client took back.
     private var resets: HTTP2Budget
     /// Frames that ask for work and bring nothing.
@@ -86,6 +88,8 @@ final class HTTP2Session: @unchecked Sendable {
 
     /// No further request is taken; those under way end.
     func shutDown() {
+        guard !isEnding, !isLeaving else { return }
+        isLeaving = true
         _ = nghttp2_submit_goaway(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nghttp2_session_get_last_proc_stream_id(session),
             NGHTTP2_NO_ERROR.rawValue, nil, 0)
@@ -94,7 +98,7 @@ final class HTTP2Session: @unchecked Sendable {
     }
 
     private func endWhenIdle() {
-        guard worker.isDraining, streams.isEmpty else { return }
+        guard isLeaving, streams.isEmpty else { return }
         client.interrupt(.aborted)
     }
 
@@ -104,7 +108,7 @@ final class HTTP2Session: @unchecked Sendable {
             while true {
                 if !client.input.isEmpty {
                     guard take() else { return }
-                    if worker.isDraining, streams.isEmpty { return }
+                    if isLeaving, streams.isEmpty { return }
                 }
                 do throws(IOFailure) { try await client.fill(timeout: timeouts.clientIdleMilliseconds) } catch {
                     // While it waits for answers the client need not say anything.

@@ -30,6 +30,8 @@ final class Worker: @unchecked Sendable {
     private var sessions: [ObjectIdentifier: ClientSession] = [:]
     /// Connections of HTTP/2; their streams have sessions as other clients have.
     private var http2: [ObjectIdentifier: HTTP2Session] = [:]
+    /// Those who have not said yet which protocol they speak.
+    private var undecided: [ObjectIdentifier: UndecidedClient] = [:]
     private(set) lazy var resting = RestingClients(worker: self)
     private let workers: Int
     private var whenDrained: (@Sendable () -> Void)?
@@ -185,15 +187,19 @@ final class Worker: @unchecked Sendable {
     /// Finds out which protocol a client speaks whose listener takes HTTP/2 without having agreed on it.
     private func serveEither(_ connection: Connection, _ peerText: [UInt8]) {
         let client = UndecidedClient(connection, peerText)
+        undecided[ObjectIdentifier(client)] = client
         Task.immediate(executorPreference: loop) {
             do throws(IOFailure) {
                 let timeout = self.snapshot.settings.timeouts.headMilliseconds
-                if try await client.speaksHTTP2(timeout: timeout, loop: self.loop) {
+                let speaksHTTP2 = try await client.speaksHTTP2(timeout: timeout, loop: self.loop)
+                self.undecided[ObjectIdentifier(client)] = nil
+                if speaksHTTP2 {
                     self.serveHTTP2(client.connection, client.peerText)
                 } else {
                     self.serve(client.connection, client.peerText, isFresh: true)
                 }
             } catch {
+                self.undecided[ObjectIdentifier(client)] = nil
                 client.connection.close()
                 self.closed()
             }
@@ -201,11 +207,13 @@ final class Worker: @unchecked Sendable {
     }
 
     private func serveHTTP2(_ connection: Connection, _ peerText: [UInt8]) {
-        guard !isDraining, let session = HTTP2Session(worker: self, client: connection, peerText: peerText) else {
+        guard let session = HTTP2Session(worker: self, client: connection, peerText: peerText) else {
             connection.close()
             return closed()
         }
         http2[ObjectIdentifier(session)] = session
+        // It could not know, and is about to ask: it is told after its first requests.
+        if isDraining { loop.schedule(after: graceMilliseconds) { session.shutDown() } }
         Task.immediate(executorPreference: loop) {
             await session.serve()
             self.http2[ObjectIdentifier(session)] = nil
@@ -261,10 +269,13 @@ final class Worker: @unchecked Sendable {
         listeners.removeAll()
         // Whoever has only just connected is about to ask, and whoever has asked in this very moment is answered: neither could know.
         for session in sessions.values
-        where session.client.isSecuring
-            || session.isIdle && !session.isFresh && clinux_has_arrivals(session.client.fd) == 0
-        {
+        where session.isIdle && !session.isFresh && clinux_has_arrivals(session.client.fd) == 0 {
             session.client.interrupt(.aborted)
+        }
+        loop.schedule(after: graceMilliseconds) {
+            // Closed, not interrupted: one whose task has been woken already would miss that and wait for `timeouts.head`.
+            for session in self.sessions.values where session.client.isSecuring { session.client.close() }
+            for client in self.undecided.values { client.connection.close() }
         }
         for session in http2.values { session.shutDown() }
         for client in resting.removeAll() {
@@ -278,8 +289,12 @@ final class Worker: @unchecked Sendable {
         reportDrained()
     }
 
+    /// How long those who have only just connected may take to ask once the gateway drains: a second, but no more than half
+    /// of `timeouts.drain`.
+    private var graceMilliseconds: Int64 { min(1000, snapshot.settings.timeouts.drainMilliseconds / 2) }
+
     func reportDrained() {
-        guard sessions.isEmpty, http2.isEmpty else { return }
+        guard sessions.isEmpty, http2.isEmpty, undecided.isEmpty else { return }
         // No client is left that could add any: now the legs under way may end, and no other begins.
         deliveries.stop()
         guard deliveries.activeCount == 0, let done = whenDrained else { return }

@@ -51,9 +51,10 @@ class Answer:
 class Client:
     """One connection. `answers` by stream; windows are opened as bytes come, unless `takes` is false."""
 
-    def __init__(self, gateway, settings=(), takes=True, starts=True):
-        self.socket = socket.create_connection((gateway.host, gateway.port), timeout=30)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def __init__(self, gateway, settings=(), takes=True, starts=True, peer=None):
+        self.socket = peer or socket.create_connection((gateway.host, gateway.port), timeout=30)
+        if peer is None:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.host = f"{gateway.host}:{gateway.port}"
         self.encoder, self.decoder = hpack.Encoder(), hpack.Decoder()
         # What a head may come to is the gateway's limit to set, not the client's.

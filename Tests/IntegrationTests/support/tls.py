@@ -97,6 +97,67 @@ class TLSConnection(Connection):
             pass
 
 
+class HalfHandshake:
+    """A client that stops after the first byte of its handshake, until `finish` is called; then it is a socket."""
+
+    def __init__(self, address, context, name="localhost"):
+        self.socket = socket.create_connection(address, timeout=20)
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self.incoming, self.outgoing, server_hostname=name)
+        try:
+            self.tls.do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        hello = self.outgoing.read()
+        self.socket.sendall(hello[:1])
+        self.left = hello[1:]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def finish(self):
+        """The rest of the handshake."""
+        self.socket.sendall(self.left)
+        self._until_done(self.tls.do_handshake)
+
+    def sendall(self, data):
+        """As of a socket."""
+        self.tls.write(data)
+        self.socket.sendall(self.outgoing.read())
+
+    def recv(self, count):
+        """As of a socket."""
+        return self._until_done(lambda: self.tls.read(count))
+
+    def settimeout(self, seconds):
+        """As of a socket."""
+        self.socket.settimeout(seconds)
+
+    def close(self):
+        """As of a socket."""
+        self.socket.close()
+
+    def _until_done(self, step):
+        while True:
+            try:
+                return step()
+            except ssl.SSLWantReadError:
+                self.socket.sendall(self.outgoing.read())
+                data = self.socket.recv(65536)
+                if data:
+                    self.incoming.write(data)
+                else:
+                    self.incoming.write_eof()
+            except ssl.SSLZeroReturnError:
+                return b""
+            finally:
+                if self.outgoing.pending:
+                    self.socket.sendall(self.outgoing.read())
+
+
 class TLSBackend(Backend):
     """A scripted backend that speaks TLS; handshakes that failed are in `refused`."""
 

@@ -81,8 +81,9 @@ bench-gate: build
 	@scripts/setup test
 	$(BENCH) Benchmarks/gate.py
 
-# Ten minutes of mixed traffic with backends that come and go, reloads and upgrades (MINUTES=60 for an hour), then the torture tests at full
-# length: a thousand kills, a hundred more among several gateways, a hundred thousand outstanding legs, a stop of 30 s.
+# Ten minutes of mixed traffic (HTTP/1.1, TLS, HTTP/2, tunnels, events, uploads) with backends that come and go, reloads and upgrades,
+# beside an nginx that gets the same (MINUTES=60 for an hour), then the torture tests at full length: a thousand kills, a hundred more
+# among several gateways, a hundred thousand outstanding legs, a stop of 30 s.
 # CUTOVER_SEED repeats a run.
 soak: build
 	@scripts/setup test

@@ -138,6 +138,13 @@ def test_tokens_are_made_for_their_owner_alone(gateway):
     assert gateway.token("admin") != gateway.token("viewer")
 
 
+def test_nobody_else_on_the_machine_reads_what_is_kept(gateway):
+    assert gateway.fetch("PUT", "/a", body=b"x", user="u").status == 200
+    assert gateway.data.stat().st_mode & 0o777 == 0o700
+    for path in gateway.data.iterdir():
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
 def test_version_is_printed():
     done = cutover("version", "--json")
     assert json.loads(done.stdout)["version"]

@@ -1,5 +1,6 @@
 """The Debian package, its unit and the container file: what they install is there, works, and is closed as it says."""
 
+import gzip
 import os
 import pathlib
 import re
@@ -51,6 +52,13 @@ def test_the_package_says_what_it_is_and_needs(package):
     assert {"libc6", "libcurl4", "libpq5", "libsqlite3-0", "libyaml-0-2", "adduser"} <= needed
     assert set(output("dpkg-deb", "-I", package, "conffiles").split()) == {
         "/etc/cutover/cutover.yaml", "/etc/cutover/rollout/staged.yaml"}
+
+
+def test_the_changelog_is_one_that_debian_reads(package, installed):
+    text = gzip.decompress((installed / "usr/share/doc/cutover/changelog.gz").read_bytes())
+    read = output("dpkg-parsechangelog", "--file", "-", input=text.decode())
+    assert f"Version: {field(package, 'Version')}" in read.splitlines()
+    assert gzip.decompress((installed / "usr/share/doc/cutover/CHANGELOG.md.gz").read_bytes()).startswith(b"# Changelog")
 
 
 def test_everything_is_owned_by_root_and_writable_by_nobody_else(package):

@@ -33,8 +33,9 @@ final class HTTP2Fuzz {
         var cuts = Cuts(input)
         let parts = requests(Self.preface + bytes) { cuts.next(most: min($0, 40)) }
         // Where the connection ends in an error, the bytes before it have been understood or not by then.
-        if let whole, let parts { require(whole == parts, "in pieces it is another request") }
-        for request in (whole ?? [:]).values { judge(request) }
+        guard let whole, let parts else { return }
+        // Chunks are as long as the pieces were: what counts is what they hold.
+        require(whole.mapValues(judged) == parts.mapValues(judged), "in pieces it is another request")
     }
 
     /// What a client has asked for, by stream: the bytes of HTTP/1.1 that the proxy gets to see; nil when the connection failed.
@@ -83,23 +84,36 @@ final class HTTP2Fuzz {
         }
     }
 
-    private func judge(_ text: [UInt8]) {
+    private struct Request: Equatable {
+        var head: ArraySlice<UInt8>
+        var content: [UInt8] = []
+        var isWhole = false
+    }
+
+    /// What the proxy reads in the bytes of a stream.
+    private func judged(_ text: [UInt8]) -> Request {
+        let end = text.indices.first { text[$0...].starts(with: [13, 10, 13, 10]) }
+        guard let end else { fatalError("half a head: \(String(decoding: text, as: UTF8.self))") }
         let head = MessageHead(limits: limits)
         let outcome = withExactCopy(text + [UInt8](repeating: 0, count: 8)) { head.parseRequest($0, text.count) }
+        var request = Request(head: text[..<(end + 4)])
         switch outcome {
         case .incomplete: fatalError("half a head: \(String(decoding: text, as: UTF8.self))")
         // The proxy answers it with a status of its own, and reads nothing further from this stream.
-        case .refused: return
+        case .refused: return request
         case .complete: break
         }
-        require(head.leading == 0 && head.minorVersion == 1, "not the head that was written")
-        require(!head.wantsUpgrade, "an upgrade")
-        require(!head.has(.connection), "a field of the connection")
+        require(head.length == end + 4 && head.leading == 0 && head.minorVersion == 1, "not the head that was written")
+        require(!head.wantsUpgrade && !head.has(.connection), "a field of the connection")
         var scanner = BodyScanner.request(head)
         let body = text[head.length...]
-        let used = withExactCopy(body) { scanner.scan($0, body.count) { _, _ in } }
+        let used = withExactCopy(body) { base in
+            scanner.scan(base, body.count) { request.content += UnsafeBufferPointer(start: $0, count: $1) }
+        }
         guard let used else { fatalError("a body that is malformed: \(String(decoding: text, as: UTF8.self))") }
         require(used == body.count, "\(body.count - used) bytes behind the request, which could be another one")
+        request.isWhole = scanner.isDone
+        return request
     }
 
     /// One HEADERS frame with its fields as literals that no table keeps (RFC 7541 §6.2.2), and a DATA frame.

@@ -148,8 +148,9 @@ if Context.environment["CUTOVER_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding", "Comparison",
-                "Journal", "HTTPWire", "Rollout", "Routing", "Telemetry", "CSQLite", "CNGHTTP2", "COpenSSL", "CLinux",
+                "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding",
+                "Comparison", "Journal", "HTTPWire", "Rollout", "Routing", "Telemetry", "CSQLite", "CNGHTTP2",
+                "COpenSSL", "CLinux",
             ],
             path: "Tests/Fuzz", exclude: ["Corpora", "Dictionaries"],
             swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))

@@ -10,7 +10,7 @@ PYTHON := /usr/bin/python3
 # What is measured is the release build, whatever binary the tests of this shell use.
 BENCH := CUTOVER_BINARY=$(CURDIR)/$(BINARY) $(PYTHON)
 
-.PHONY: fuzz build debug test test-swift test-integration simulate check format demo bench bench-quick bench-page bench-journal bench-detail bench-gate soak \
+.PHONY: fuzz fuzz-short build debug test test-swift test-integration simulate check format demo bench bench-quick bench-page bench-journal bench-detail bench-gate soak \
     deb clean setup
 
 setup:
@@ -92,10 +92,17 @@ soak: build
 	    $(PYTHON) -m pytest Tests/IntegrationTests -k "torture or backpressure" --quiet
 	CUTOVER_KILLS=100 $(PYTHON) -m pytest Tests/IntegrationTests/test_shared_store_kill.py --quiet
 
-# Random frames of HTTP/2, a hundred thousand connections (FRAMES=n); CUTOVER_SEED repeats a run. `make test` has a short one.
+# Parsers and decoders against inputs that nobody wrote: every target of Tests/Fuzz for SECONDS, two at a time, from the kept
+# inputs, then random frames of HTTP/2 against the built binary, a hundred thousand connections (FRAMES=n; `make test` has a short
+# run). CUTOVER_SEED repeats a run.
 fuzz: build
 	@scripts/setup test
+	@scripts/fuzz run $(or $(SECONDS),600)
 	CUTOVER_FUZZ_CONNECTIONS=$(or $(FRAMES),100000) $(PYTHON) -m pytest Tests/IntegrationTests/test_http2_fuzz.py --quiet
+
+# A minute for each target; part of .ci/run.
+fuzz-short:
+	@scripts/fuzz run $(or $(SECONDS),60)
 
 # The Debian package, with its systemd unit: build/cutover_VERSION_ARCHITECTURE.deb.
 deb: build

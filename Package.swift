@@ -141,3 +141,17 @@ let package = Package(
     ],
     cLanguageStandard: .c11
 )
+
+// Fuzzing (scripts/fuzz): a program of its own, which only a build that asks for it knows; libFuzzer brings its `main`.
+if Context.environment["CUTOVER_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding",
+                "Comparison", "Journal", "HTTPWire", "Rollout", "Routing", "Telemetry", "CSQLite", "CNGHTTP2",
+                "COpenSSL", "CLinux",
+            ],
+            path: "Tests/Fuzz", exclude: ["Corpora", "Dictionaries"],
+            swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
+}

@@ -46,7 +46,9 @@ package final class SQLiteStore: JournalStore, SQLiteReading {
         try directory?.restrictDatabaseFile()
         queries = try SQLiteQueries(connection)
         statements = try WriteStatements(connection)
-        nextSequence = try connection.integer("SELECT \(SQLiteQueries.lastSequence)") + 1
+        let last = try connection.integer("SELECT \(SQLiteQueries.lastSequence)")
+        guard last < .max else { throw JournalError(.damaged, "\(path): no place is left after \(last)") }
+        nextSequence = last + 1
         makeRoom()
     }
 

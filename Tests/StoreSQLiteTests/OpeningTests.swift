@@ -54,6 +54,14 @@ import Testing
         #expect(failure(directory.path) == nil)
     }
 
+    @Test func aJournalThatHasNoFurtherPlaceIsRefused() throws {
+        do { _ = try SQLiteStore(directory: directory.path) }
+        try execute("INSERT INTO counter VALUES ('pruned_sequence', \(Int64.max))")
+        #expect(failure(directory.path) == .damaged)
+        try execute("UPDATE counter SET value = \(Int64.max - 1)")
+        #expect(failure(directory.path) == nil)
+    }
+
     @Test func whatIsNoDatabaseIsRefusedAndLeftAsItIs() {
         let garbage = [UInt8](repeating: 0x41, count: 8_192)
         write(garbage, to: directory.path + "/journal.sqlite")

@@ -15,10 +15,10 @@ final class HTTP2Session: @unchecked Sendable {
     /// Understands the heads that the streams' sessions write; each is parsed in one go.
     let answerHead: MessageHead
     /// Owned; freed when the object goes, which both tasks and the callbacks outlive.
-    private let session: OpaquePointer
+    let session: OpaquePointer
     private(set) var streams: [Int32: HTTP2Stream] = [:]
     /// Requests whose head came with what is being read: served once nghttp2 has returned.
-    private var arrived: [Connection] = []
+    private(set) var arrived: [Connection] = []
     private var scratch: [nghttp2_nv] = []
     private let names: Buffer
     private var writer: UnsafeContinuation<Void, Never>?

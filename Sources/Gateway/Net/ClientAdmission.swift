@@ -46,7 +46,7 @@ final class ClientCounts: Sendable {
 
     private func part(of client: ClientNetwork) -> Part {
         // The upper bits of a product depend on all bits of the address (Fibonacci hashing).
-        parts[Int(client.bits &* 0x9e37_79b9_7f4a_7c15 >> 60)]
+        parts[Int((client.bits &* 0x9e37_79b9_7f4a_7c15) >> 60)]
     }
 
     /// Counts one more connection of a client in, unless it has `limit` already.

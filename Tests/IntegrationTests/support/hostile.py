@@ -31,7 +31,7 @@ class Bystander(threading.Thread):
 
     def run(self):
         connection = None
-        while not self.stopping.wait(0.02):
+        while not self.stopping.is_set():
             begun = time.monotonic()
             try:
                 connection = connection or self.gateway.connect()
@@ -46,6 +46,7 @@ class Bystander(threading.Thread):
             if self.fresh and connection:
                 connection.close()
                 connection = None
+            self.stopping.wait(0.02)
 
     def finish(self, longest=5.0):
         self.stopping.set()

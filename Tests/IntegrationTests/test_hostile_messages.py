@@ -1,4 +1,7 @@
-"""Messages that never end, come by the drop, or are as large as no machine: each is ended by its limit, and nobody else notices."""
+"""Messages that never end, come by the drop, or are as large as no machine.
+
+Each is ended by its limit, and nobody else notices.
+"""
 
 import threading
 import time
@@ -65,7 +68,7 @@ ENDLESS = {
 @pytest.mark.parametrize("kind", ["whole", "streamed"])
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_has_no_end_is_refused_at_its_limit(make_gateway, legacy, new, name, kind):
-    """However fast it comes: the rest is dropped for a second, so that the answer can be read, and the others are served."""
+    """However fast it comes: the rest is dropped for a second, while the answer can be read and others are served."""
     begin, piece, status = ENDLESS[name]
     gateway = make_gateway(legacy, new, config={"workers": 1, "routes": SPLIT if kind == "streamed" else []})
     bystander = Bystander(gateway)
@@ -103,7 +106,7 @@ LENGTHS = {
 @pytest.mark.parametrize("kind", ["write", "streamed"])
 @pytest.mark.parametrize("name", LENGTHS)
 def test_lengths_that_nobody_could_mean_are_refused(make_gateway, legacy, new, name, kind):
-    """A length may be as long as a machine's word; two equal ones, and leading zeros, are one length (RFC 9110 §8.6)."""
+    """It may be as long as a machine's word; two equal ones, and leading zeros, are one length (RFC 9110 §8.6)."""
     gateway = make_gateway(legacy, new, config={"routes": SPLIT if kind == "streamed" else []})
     with gateway.connect() as client:
         line = f"Content-Length: {LENGTHS[name]}\r\n\r\n".encode("latin-1")
@@ -334,7 +337,8 @@ def test_a_hundred_thousand_requests_whose_answers_nobody_reads_hold_no_memory(m
 
 # Half-open connections
 
-@pytest.mark.parametrize("sent", [b"", b"GET / HT", POST + b"Content-Length: 5\r\n\r\nhe"], ids=["nothing", "head", "body"])
+@pytest.mark.parametrize("sent", [
+    b"", b"GET / HT", POST + b"Content-Length: 5\r\n\r\nhe"], ids=["nothing", "head", "body"])
 def test_clients_that_only_close_their_half_are_let_go(gateway, sent):
     with Crowd(gateway) as crowd:
         crowd.add(200, data=sent)

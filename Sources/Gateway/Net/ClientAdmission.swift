@@ -129,7 +129,8 @@ final class ClientPlace: Sendable {
     static func take(
         at port: ClientPort, for peer: sockaddr_storage, settings: Settings, counts: ClientCounts
     ) -> Outcome {
-        let perListener = settings.listeners.indices.contains(port.index) ? settings.listeners[port.index].connections : 0
+        let listeners = settings.listeners
+        let perListener = listeners.indices.contains(port.index) ? listeners[port.index].connections : 0
         let perAddress = settings.limits.connectionsPerAddress
         guard perListener > 0 || perAddress > 0 else { return .admitted(nil) }
         var client = perAddress > 0 ? ClientNetwork(peer) : nil

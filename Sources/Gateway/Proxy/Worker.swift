@@ -110,7 +110,7 @@ final class Worker: @unchecked Sendable {
 
     /// Accepts clients from a listening descriptor until the worker drains.
     /// - Parameter takesTurns: other loops accept from the same socket.
-    func listen(_ descriptor: Int32, at port: ClientPort, takesTurns: Bool = false) {
+    func listen(_ descriptor: Int32, at port: ClientPort = ClientPort(), takesTurns: Bool = false) {
         let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false, listening: true)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {

@@ -20,7 +20,10 @@ def allow_many_descriptors():
 
 
 class Bystander(threading.Thread):
-    """A client that asks again and again on one connection until `finish`, which fails if any answer was wrong or late."""
+    """A client that asks again and again until `finish`, which fails if any answer was wrong or late.
+
+    On one connection, or each time on a `fresh` one.
+    """
 
     def __init__(self, gateway, fresh=False):
         super().__init__(daemon=True)
@@ -70,7 +73,7 @@ class Crowd:
             self.sockets.pop().close()
 
     def add(self, count, sources=("127.0.0.1",), data=b"", most=None, resets=False):
-        """Connects `count` times, from each source in turn; `most` of them stay open. `resets`: each is ended by a reset at once."""
+        """Connects `count` times, from each source in turn; `most` of them stay open, with `resets` none."""
         for number in range(count):
             client = socket.socket()
             # Many connections from one address: its port is chosen when the other end is known.

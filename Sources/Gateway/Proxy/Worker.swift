@@ -110,7 +110,7 @@ final class Worker: @unchecked Sendable {
 
     /// Accepts clients from a listening descriptor until the worker drains.
     /// - Parameter takesTurns: other loops accept from the same socket.
-    func listen(_ descriptor: Int32, at port: ClientPort = ClientPort(), takesTurns: Bool = false) {
+    func listen(_ descriptor: Int32, at port: ClientPort, takesTurns: Bool = false) {
         let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false, listening: true)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {
@@ -137,7 +137,7 @@ final class Worker: @unchecked Sendable {
     private static let reservedDescriptors = 96
 
     /// Serves one more client. Takes the descriptor over.
-    func admit(_ descriptor: Int32, _ peer: sockaddr_storage, at port: ClientPort) {
+    func admit(_ descriptor: Int32, _ peer: sockaddr_storage, at port: ClientPort = ClientPort()) {
         // Counted where they are opened and closed: sessions would be too many for HTTP/2, and none for who has said nothing yet.
         guard metrics.clientsOpen < connectionsMax else { return turnAway(descriptor, .clientConnections) }
         let place: ClientPlace?

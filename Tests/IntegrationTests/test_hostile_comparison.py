@@ -73,7 +73,7 @@ def test_what_unpacks_to_more_than_is_compared_is_dropped(make_gateway, legacy, 
             answer = client.request("GET", "/x", user="u")
             assert answer.status == 200 and answer.body == (bomb if side == "legacy" else b'{"a":1}')
     eventually(lambda: results(gateway, "dropped") == count, "the comparisons are given up", 10)
-    bystander.finish(2)
+    bystander.finish()
     assert hits(gateway, "shadow_body") == count
     assert gateway.resident_bytes() - before < 32 * MEBIBYTE
     assert gateway.metrics()("cutover_shadow_in_flight") == 0
@@ -124,6 +124,6 @@ def test_json_that_is_made_to_be_hard_to_read_is_compared_in_time(make_gateway, 
         for _ in range(3):
             assert client.request("GET", "/x", user="u").body == document
         eventually(lambda: sum(results(gateway, result) for result in RESULTS) >= 4, "they are compared", 10)
-    bystander.finish(2)
+    bystander.finish()
     print(f"others waited {bystander.longest * 1000:.0f} ms at most")
     assert gateway.resident_bytes() - before < 64 * MEBIBYTE

@@ -168,7 +168,7 @@ def test_twenty_thousand_connections_of_a_few_addresses_keep_nobody_else_from_be
         flood.add(20_000, SOURCES, most=4000)
         assert connections(gateway) <= len(SOURCES) * 200 + 2
         for bystander in bystanders:
-            bystander.finish(3)
+            bystander.finish()
     assert hits(gateway, "client_connections_per_address") > 10_000
     assert hits(gateway, "client_connections") == 0
     eventually(lambda: connections(gateway) <= 1, "all have left")
@@ -199,7 +199,7 @@ def test_clients_that_connect_and_reset_at_once_leave_nothing_behind(make_gatewa
     bystander = Bystander(gateway, fresh=True)
     with Crowd(gateway) as flood:
         flood.add(6000, SOURCES, resets=True)
-    bystander.finish(3)
+    bystander.finish()
     eventually(lambda: connections(gateway) <= 1, "nobody is left")
     eventually(lambda: descriptors(gateway) <= open_before + 8, "descriptors go back")
     # None of them is counted for ever.

@@ -80,7 +80,7 @@ def test_what_has_no_end_is_refused_at_its_limit(make_gateway, legacy, new, name
         assert client.head().status == status
         peak(gateway, source.ended, 24 * MEBIBYTE)
         assert time.monotonic() - begun < 6
-    bystander.finish(2)
+    bystander.finish()
     assert legacy.to("/x") == [] and {request.target for request in legacy.requests} == {"/bystander"}
 
 
@@ -91,7 +91,7 @@ def test_the_smallest_chunks_are_passed_on_and_cost_nobody_else_a_turn(make_gate
     with gateway.connect() as client:
         client.send(CHUNKED + b"1\r\nx\r\n" * count + b"0\r\n\r\n")
         assert client.response("POST").status == 200
-    bystander.finish(2)
+    bystander.finish()
     assert {len(request.body) for request in legacy.to("/x")} == {count}
 
 
@@ -138,7 +138,7 @@ def test_a_thousand_heads_that_come_by_the_drop_are_ended_in_their_time(make_gat
             assert gateway.resident_bytes() - before < 2000 * 40 * 1024
             time.sleep(0.5)
         assert crowd.ended() == len(crowd.sockets)
-    bystander.finish(3)
+    bystander.finish()
     assert hits(gateway, "client_head_time") >= 2000
     eventually(lambda: connections(gateway) <= 1, "all are ended")
     assert len(legacy.to("/")) == 1
@@ -162,7 +162,7 @@ def test_many_bodies_that_come_by_the_drop_hold_up_nobody(make_gateway, legacy, 
             time.sleep(0.3)
         assert gateway.resident_bytes() - before < count * 64 * 1024 + 16 * MEBIBYTE
         eventually(lambda: crowd.ended() == count, "nothing comes any more: they are ended")
-    bystander.finish(3)
+    bystander.finish()
     assert hits(gateway, "client_body_time") == count
     assert legacy.to("/x") == [] and new.to("/x") == []
 
@@ -180,7 +180,7 @@ def test_clients_that_do_not_read_their_answers_are_cut_off(make_gateway, legacy
     eventually(lambda: len(legacy.to("/large")) == 50, "all have asked")
     assert gateway.resident_bytes() - before < 50 * 128 * 1024 + 16 * MEBIBYTE
     eventually(lambda: connections(gateway) <= 1, "they are cut off", 30)
-    bystander.finish(5)
+    bystander.finish()
     for client in clients:
         with pytest.raises((Truncated, OSError)):
             client.response()
@@ -238,7 +238,7 @@ def test_interim_answers_without_end_are_ended_by_the_backends_timeout(make_gate
         assert time.monotonic() - begun < 8
         taken.join(10)
         assert not taken.is_alive()
-        bystander.finish(2)
+        bystander.finish()
     assert gateway.get("/").status == 200
 
 
@@ -281,7 +281,7 @@ def test_endless_framing_of_a_backend_breaks_the_answer_off(make_gateway, legacy
             assert isinstance(error, Truncated)
         peak(gateway, source.ended, 24 * MEBIBYTE)
     assert source.sent < 32 * MEBIBYTE
-    bystander.finish(2)
+    bystander.finish()
     assert gateway.metrics()("cutover_malformed_responses_total", backend="legacy") == 1
 
 
@@ -311,7 +311,7 @@ def test_a_hundred_thousand_requests_in_one_go_are_answered_in_order(make_gatewa
             if len(ids) == PIPELINED - 1 and b"\r" in parts[-1]:
                 ids.append(int(parts[-1].split(b"\r")[0]))
         assert ids == list(range(PIPELINED))
-    bystander.finish(2)
+    bystander.finish()
     assert gateway.resident_bytes() - before < 16 * MEBIBYTE
     assert legacy.to("/x") == []
 
@@ -331,7 +331,7 @@ def test_a_hundred_thousand_requests_whose_answers_nobody_reads_hold_no_memory(m
         time.sleep(1.5)
         assert gateway.resident_bytes() - before < 16 * MEBIBYTE
         eventually(lambda: connections(gateway) <= 1, "it is cut off", 10)
-    bystander.finish(2)
+    bystander.finish()
     assert len(legacy.to("/x")) < PIPELINED
 
 

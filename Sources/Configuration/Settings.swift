@@ -44,11 +44,14 @@ package struct ListenerSettings: Sendable, Equatable {
     package var tls: TLSListenerSettings?
     /// Clients may speak HTTP/2 there.
     package var http2: Bool
+    /// Connections there, over all workers; 0: no limit but `limits.connections`.
+    package var connections: Int
 
-    package init(address: String, tls: TLSListenerSettings? = nil, http2: Bool = false) {
+    package init(address: String, tls: TLSListenerSettings? = nil, http2: Bool = false, connections: Int = 0) {
         self.address = address
         self.tls = tls
         self.http2 = http2
+        self.connections = connections
     }
 }
 
@@ -158,6 +161,8 @@ package struct LimitSettings: Sendable, Equatable {
     package var headerLines = 200
     /// Client connections, over all workers.
     package var connections = 50_000
+    /// Connections of one client, over all workers and listeners; 0: no limit.
+    package var connectionsPerAddress = 0
 
     package init() {}
 }

@@ -3,20 +3,37 @@ internal import CCompress
 /// Owns one brotli decoder; it is destroyed when the value goes.
 struct BrotliDecoder: ~Copyable {
     private let state: OpaquePointer
+    /// The largest block of memory that the decoder may have; it keeps a pointer to it.
+    private let largest: UnsafeMutablePointer<Int>
 
     /// Nil when there is no memory for its state.
-    private init?() {
-        guard let state = BrotliDecoderCreateInstance(nil, nil, nil) else { return nil }
+    ///
+    /// The decoder's window grows to what it has decoded with the block that is announced, or less than twice that, and is filled
+    /// before anything comes out: 26 bytes can make it fill 16 MiB in one go. A window of more than twice the limit is one of a body
+    /// that is larger than the limit.
+    private init?(limit: Int) {
+        largest = .allocate(capacity: 1)
+        largest.initialize(to: max(2 * limit, BrotliDecoder.tables) + BrotliDecoder.slack)
+        guard let state = ccompress_brotli_create(largest) else {
+            largest.deallocate()
+            return nil
+        }
         self.state = state
     }
 
     deinit {
         BrotliDecoderDestroyInstance(state)
+        largest.deallocate()
     }
+
+    /// What the decoder may need for its tables, however little it decodes.
+    private static let tables = 4 << 20
+    /// It writes a little beyond its window.
+    private static let slack = 4096
 
     /// Decodes a whole body.
     static func decode(_ bytes: UnsafeBufferPointer<UInt8>, limit: Int) -> DecodeOutcome {
-        guard let decoder = BrotliDecoder() else { return .undecodable }
+        guard let decoder = BrotliDecoder(limit: limit) else { return .undecodable }
         return decoder.run(bytes, limit: limit)
     }
 
@@ -34,6 +51,7 @@ struct BrotliDecoder: ~Copyable {
                 guard output.count + produced <= limit else { return .tooLarge }
                 output.append(contentsOf: chunk[..<produced])
                 if result == BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT { continue }
+                if ccompress_brotli_has_outgrown(state) != 0 { return .tooLarge }
                 // Everything was given at once: wanting more input means that the body was cut short.
                 let isWhole = result == BROTLI_DECODER_RESULT_SUCCESS && inputLeft == 0
                 return isWhole ? .decoded(output) : .undecodable

@@ -61,11 +61,12 @@ package final class DataPlane: Sendable {
         for (index, listener) in listeners.enumerated() {
             let bound = try sockets.listen(on: listener.address, as: .client, loops: workers.count)
             ports.append(bound.port)
-            let port = tls.ports.indices.contains(index) ? tls.ports[index] : nil
+            let port = ClientPort(
+                tls: tls.ports.indices.contains(index) ? tls.ports[index] : nil, http2: listener.http2, index: index)
             for (worker, descriptors) in zip(workers, bound.loops) {
                 worker.loop.execute {
                     for descriptor in descriptors {
-                        worker.listen(descriptor, tls: port, http2: listener.http2, takesTurns: bound.isShared)
+                        worker.listen(descriptor, at: port, takesTurns: bound.isShared)
                     }
                 }
             }

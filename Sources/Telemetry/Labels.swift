@@ -174,6 +174,8 @@
     case mismatchRing = "mismatch_ring"
     case adminConnections = "admin_connections"
     case http2Flood = "http2_flood"
+    case listenerConnections = "listener_connections"
+    case clientConnectionsPerAddress = "client_connections_per_address"
 
     /// Position in the cell map.
     @inlinable package var index: Int {
@@ -193,6 +195,8 @@
         case .mismatchRing: 12
         case .adminConnections: 13
         case .http2Flood: 14
+        case .listenerConnections: 15
+        case .clientConnectionsPerAddress: 16
         }
     }
 }

@@ -10,6 +10,9 @@ extension LoopMetrics {
     @inlinable @inline(__always)
     package func clientClosed() { adjust(Cells.clientConnections, by: -1) }
 
+    /// Clients that are connected to this loop.
+    package var clientsOpen: Int { Int(Int64(bitPattern: value(Cells.clientConnections))) }
+
     /// A request is under way (+1) or over (−1).
     @inlinable @inline(__always)
     package func requestsInFlight(by delta: Int) { adjust(Cells.requestsInFlight, by: delta) }

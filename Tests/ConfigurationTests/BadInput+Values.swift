@@ -46,6 +46,14 @@ let badValues: [BadInput] = [
         "limits: {headers: 1KiB}",
         "cutover.yaml:1: limits.headers: target (8KiB) is above headers (1KiB)"),
     BadInput(
+        "limits: {connections_per_address: -1}",
+        "cutover.yaml:1: limits.connections_per_address: not a whole number \"-1\"; accepted: a whole number from 0 to 10000000"
+    ),
+    BadInput(
+        "listen:\n  - {address: 127.0.0.1:80, connections: many}",
+        "cutover.yaml:2: listen[0].connections: not a whole number \"many\"; accepted: a whole number from 0 to 10000000"
+    ),
+    BadInput(
         "limits: {header_lines: \"200\"}",
         "cutover.yaml:1: limits.header_lines: a quoted string is no number or boolean \"200\"; did you mean 200 without quotes?"
     ),
@@ -158,7 +166,7 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: listen: an empty list; accepted: one address or more"),
     BadInput(
         "listen:\n  - 127.0.0.1:8080\n  - {adress: 127.0.0.1:8081}",
-        "cutover.yaml:3: listen[1].adress: unknown key \"adress\"; accepted: address, tls, http2; did you mean address?"
+        "cutover.yaml:3: listen[1].adress: unknown key \"adress\"; accepted: address, tls, http2, connections; did you mean address?"
     ),
     BadInput(
         "listen: 127.0.0.1:9900",

@@ -113,7 +113,7 @@ import Testing
         let outcome = load(
             """
             {
-            \t"listen": ["127.0.0.1:0", {"address": "[::1]:0"}],
+            \t"listen": ["127.0.0.1:0", {"address": "[::1]:0", "connections": 9}],
             \t"backends": {"legacy":{"url":"http:\\/\\/a"},"new":{"url":"http://b","max_connections":7}},
             \t"shadow": {"percent": 12.5, "keep_values": true, "headers": []},
             \t"workers": 3, "expose": false,
@@ -123,6 +123,7 @@ import Testing
             """)
         let settings = try #require(outcome.settings, "\(outcome.messages)")
         #expect(settings.listeners.map(\.address) == ["127.0.0.1:0", "[::1]:0"])
+        #expect(settings.listeners.map(\.connections) == [0, 9])
         #expect(settings.legacy.host == "a" && settings.new.maxConnections == 7)
         #expect(settings.shadow.shareHundredths == 1250 && settings.shadow.keepValues)
         #expect(settings.shadow.headers == [])
@@ -135,7 +136,7 @@ import Testing
         let outcome = load(
             minimal + """
                 timeouts: {client_idle: 1s, head: 2s, body: 3s, drain: 0s}
-                limits: {target: 1KiB, header_line: 2KiB, headers: 3KiB, header_lines: 4, connections: 5}
+                limits: {target: 1KiB, header_line: 2KiB, headers: 3KiB, header_lines: 4, connections: 5, connections_per_address: 6}
                 writes: {body_max: 1024, retry_min: 1s, retry_max: 2m, answer: both, idempotency_retention: 2d}
                 fallback: {on: [5xx], breaker: {errors: 12.5%, window: 2s, min_requests: 3, open_for: 4s}}
                 user: {anonymous: "hash:X-Device", algorithm: nginx, salt: 42}
@@ -147,7 +148,7 @@ import Testing
         #expect(timeouts.bodyMilliseconds == 3000 && timeouts.drainMilliseconds == 0)
         let limits = settings.limits
         #expect(limits.targetBytes == 1024 && limits.headerLineBytes == 2048 && limits.headerBytes == 3072)
-        #expect(limits.headerLines == 4 && limits.connections == 5)
+        #expect(limits.headerLines == 4 && limits.connections == 5 && limits.connectionsPerAddress == 6)
         let writes = settings.writes
         #expect(writes.bodyMaxBytes == 1024 && writes.answersAfterBoth)
         #expect(writes.retryMinMilliseconds == 1000 && writes.retryMaxMilliseconds == 120_000)

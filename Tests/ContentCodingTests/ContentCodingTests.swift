@@ -115,6 +115,18 @@ import Testing
         #expect(decode(Fixtures.gzipOfGzipOfAMebibyteOfZeros, "gzip, gzip", limit: 100) == .tooLarge)
     }
 
+    /// Brotli fills its window, which a bomb may want to be 16 MiB, before it gives anything out.
+    @Test func aBrotliBombIsGivenUpBeforeItIsUnpacked() {
+        func best(_ body: [UInt8], _ outcome: DecodeOutcome) -> Duration {
+            (0..<7).map { _ in
+                ContinuousClock().measure { #expect(decode(body, "br", limit: 1 << 20) == outcome) }
+            }.min() ?? .zero
+        }
+        let whole = best(
+            Fixtures.brotliOfAMebibyteOfZeros, .decoded([UInt8](repeating: 0, count: 1 << 20)))
+        #expect(best(Fixtures.brotliOf32MebibytesOfZeros, .tooLarge) < whole * 4)
+    }
+
     @Test func randomBytesNeverCrash() {
         var state = UInt64.random(in: 0 ... .max)
         func next() -> UInt8 {

@@ -44,6 +44,10 @@ enum Fixtures {
         """
         5bffff8f7f02201e0b0472ef1f00
         """)
+    static let brotliOf32MebibytesOfZeros = bytes(
+        """
+        cfffff7f002400e2b14072effff3ffff1f8004401c1680eefd3f
+        """)
     static let gzipOfBrotli = bytes(
         """
         1f8b0800000000000203013100ceff1b8900201ca9539f3b5e2b0cd1d509b204712903871cb01fbf02899cf2906169de

@@ -15,7 +15,7 @@ enum Schema {
             "listen", "admin", "data", "store", "workers", "user", "trusted_proxies", "backends", "timeouts", "limits",
             "routes", "shadow", "writes", "fallback", "plan", "expose", "tracing", "access_log",
         ], later: ["migration", "backup"])
-    static let listener = Section(path: "listen[]", keys: ["address", "tls", "http2"])
+    static let listener = Section(path: "listen[]", keys: ["address", "tls", "http2", "connections"])
     static let listenerTLS = Section(
         path: "listen[].tls",
         keys: ["certificate_file", "key_file", "certificates", "client_ca_file", "client_certificate"])
@@ -41,7 +41,8 @@ enum Schema {
         path: "backends.SIDE.tls", keys: ["verify", "ca_file", "server_name", "certificate_file", "key_file"])
     static let timeouts = Section(path: "timeouts", keys: ["client_idle", "head", "body", "drain"])
     static let limits = Section(
-        path: "limits", keys: ["target", "header_line", "headers", "header_lines", "connections"])
+        path: "limits",
+        keys: ["target", "header_line", "headers", "header_lines", "connections", "connections_per_address"])
     static let route = Section(
         path: "routes[]",
         keys: [

@@ -42,6 +42,8 @@ extension SettingsDecoder {
         section.set(&settings.limits.headerBytes, "headers", Value.size(1024...(1 << 20)))
         section.setPlain(&settings.limits.headerLines, "header_lines", Value.integer(1...10_000))
         section.setPlain(&settings.limits.connections, "connections", Value.integer(1...10_000_000))
+        section.setPlain(
+            &settings.limits.connectionsPerAddress, "connections_per_address", Value.integer(0...10_000_000))
     }
 }
 

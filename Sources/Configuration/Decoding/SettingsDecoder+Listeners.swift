@@ -5,7 +5,7 @@ extension SettingsDecoder {
             if let listener = listener(node, path: "listen") { settings.listeners = [listener] }
             return
         }
-        let items = top.list("listen", of: "addresses, or mappings with address, tls and http2") ?? []
+        let items = top.list("listen", of: "addresses, or mappings with address, tls, http2 and connections") ?? []
         if items.isEmpty {
             diagnostics.error("listen", line: node.line, "an empty list", accepted: "one address or more")
         }
@@ -18,7 +18,7 @@ extension SettingsDecoder {
         }
     }
 
-    /// `host:port`, or a mapping with address, tls and http2.
+    /// `host:port`, or a mapping with address, tls, http2 and connections.
     private func listener(_ node: Node, path: String) -> ListenerSettings? {
         guard case .mapping = node.content else {
             return Section.value(node, path: path, line: node.line, diagnostics, Value.address).map {
@@ -33,8 +33,9 @@ extension SettingsDecoder {
         // With TLS both sides agree on it in the handshake; without, it is for clients that know beforehand.
         let http2 = section.value("http2", Value.boolean) ?? (tls != nil)
         tls?.offersHTTP2 = http2
+        let connections = section.plain("connections", Value.integer(0...10_000_000)) ?? 0
         return section.value("address", Value.address).map {
-            ListenerSettings(address: $0.text, tls: tls, http2: http2)
+            ListenerSettings(address: $0.text, tls: tls, http2: http2, connections: connections)
         }
     }
 

@@ -83,7 +83,7 @@ final class HTTP2Session: @unchecked Sendable {
         for stream in left.values { stream.reset() }
         tellWriter()
         if !isWriterDone { await withUnsafeContinuation { whenWritten = $0 } }
-        await closeGently()
+        await client.closeGently()
     }
 
     /// No further request is taken; those under way end.
@@ -104,8 +104,16 @@ final class HTTP2Session: @unchecked Sendable {
 
     private func read() async {
         let timeouts = worker.snapshot.settings.timeouts
+        var turns = 0
         do throws(IOFailure) {
             while true {
+                turns &+= 1
+                if turns & 15 == 0 {
+                    // Frames that bring nothing and break no rule may come as fast as they are read.
+                    await loop.yield()
+                    // Nobody waited to be told of these meanwhile.
+                    if isWriterDone || isLeaving && streams.isEmpty { return }
+                }
                 if !client.input.isEmpty {
                     guard take() else { return }
                     if isLeaving, streams.isEmpty { return }
@@ -186,19 +194,6 @@ final class HTTP2Session: @unchecked Sendable {
         guard let task = writer else { return }
         writer = nil
         task.resume()
-    }
-
-    private func closeGently() async {
-        guard client.isOpen else { return }
-        client.finishWriting()
-        let deadline = loop.now + 1000
-        do throws(IOFailure) {
-            while loop.now < deadline {
-                client.input.clear()
-                try await client.fill(timeout: Int64(deadline) - Int64(loop.now))
-            }
-        } catch {}
-        client.close()
     }
 
     // MARK: For the streams

@@ -9,6 +9,8 @@ class Channel {
     final var deadline: UInt64 = 0
     /// Tick of the wheel at which the loop will look at `deadline`; 0 = not in the wheel.
     final var wheelTick: UInt64 = 0
+    /// What a client's connection has taken of the limits on connections; goes with the descriptor.
+    final var place: ClientPlace?
 
     init(fd: Int32) { self.fd = fd }
 

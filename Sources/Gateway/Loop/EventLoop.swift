@@ -143,6 +143,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         channel.slot = -1
         channel.deadline = 0
         channel.wheelTick = 0
+        channel.place = nil
         if channel.fd >= 0 { close(channel.fd) }
         slots[index].generation &+= 1
         if let held = slots[index].channel { graveyard.append(held.takeRetainedValue()) }
@@ -155,6 +156,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         let index = old.slot
         (new.slot, new.deadline, new.wheelTick) = (index, old.deadline, old.wheelTick)
         (old.slot, old.deadline, old.wheelTick) = (-1, 0, 0)
+        swap(&old.place, &new.place)
         if let held = slots[index].channel { graveyard.append(held.takeRetainedValue()) }
         slots[index].channel = Unmanaged.passRetained(new)
     }

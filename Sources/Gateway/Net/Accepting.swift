@@ -5,10 +5,11 @@ import CLinux
 /// - Parameters:
 ///   - whenShort: the process is out of descriptors or memory; accepting pauses for 100 ms, and clients wait in the
 ///     backlog.
-///   - turn: after so many clients in a row everybody else on the loop has a turn, so that those who came first are read from.
+///   - turn: after so many clients in a row everybody else on the loop has a turn, so that those who came first are read from,
+///     and clients that come without end keep nobody from being served.
 ///   - admit: owns the descriptor from then on.
 func acceptClients(
-    from listener: Connection, loop: EventLoop, turn: Int = .max, whenShort: () -> Void = {},
+    from listener: Connection, loop: EventLoop, turn: Int = 64, whenShort: () -> Void = {},
     admit: (Int32, sockaddr_storage) -> Void
 ) async {
     var left = turn
@@ -25,6 +26,7 @@ func acceptClients(
         switch descriptor {
         case 0...: admit(descriptor, peer)
         case -EAGAIN:
+            left = turn
             listener.readExhausted()
             do throws(IOFailure) { try await listener.waitReadable(timeout: 60_000) } catch {
                 if error != .timeout { return }

@@ -375,6 +375,27 @@ final class Connection: Channel {
         _ = shutdown(fd, Int32(SHUT_WR))
     }
 
+    /// Lets the peer read what it was sent before the descriptor goes: closing with unread input would reset the connection and
+    /// take the answer with it (RFC 9112 §9.6). What it goes on to send is dropped.
+    func closeGently() async {
+        guard isOpen else { return }
+        finishWriting()
+        let end = loop.now &+ Connection.lingerMilliseconds
+        var turns = 0
+        do throws(IOFailure) {
+            while loop.now < end {
+                input.clear()
+                try await fill(timeout: Int64(end &- loop.now))
+                turns &+= 1
+                // Who sends as fast as this reads would keep the loop to itself, and its clock from going on.
+                if turns & 15 == 0 { await loop.yield() }
+            }
+        } catch {}
+        close()
+    }
+
+    private static let lingerMilliseconds: UInt64 = 1000
+
     @inline(__always)
     private func takeInterruption() -> IOFailure? {
         if interruption == nil { return nil }

@@ -3,7 +3,7 @@ import CLinux
 /// An address of a socket: IPv4 or IPv6 with its port.
 struct SocketAddress: @unchecked Sendable {
     // Plain bytes copied from getaddrinfo; @unchecked only because the C structure is not annotated.
-    private var storage: sockaddr_storage
+    private(set) var storage: sockaddr_storage
     private var size: socklen_t
 
     init(_ address: UnsafePointer<sockaddr>, _ size: socklen_t) {

@@ -18,6 +18,7 @@ extension ClientSession {
         if head.contentLength > 0 { body.reserve(head.contentLength) }
         var scanner = BodyScanner.request(head)
         let timeout = snapshot.settings.timeouts.bodyMilliseconds
+        var turns = 0
         while true {
             let count = client.input.count - head.length
             if count > 0 {
@@ -31,6 +32,9 @@ extension ClientSession {
             }
             if scanner.isDone { break }
             request.hasWaitedForBody = true
+            turns &+= 1
+            // The smallest chunks make many turns of a body that is not large.
+            if turns & 15 == 0 { await loop.yield() }
             do throws(IOFailure) { try await client.fill(timeout: timeout) } catch {
                 if error == .timeout {
                     metrics.limitHit(.clientBodyTime)

@@ -107,5 +107,8 @@ extension ClientSession {
         }
         upstream.input.consume(upstream.head.length)
         upstream.head.reset()
+        // A backend that sends them without end would keep the loop, and the deadline with it, from coming on.
+        await loop.yield()
+        if client.hungUp, client.isGone { throw .clientGone }
     }
 }

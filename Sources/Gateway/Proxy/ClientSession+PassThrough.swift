@@ -86,6 +86,7 @@ extension ClientSession {
         _ scanner: inout BodyScanner, _ upstream: Connection, _ pool: UpstreamPool
     ) async throws(UpstreamFailure) {
         let timeout = snapshot.settings.timeouts.bodyMilliseconds
+        var turns = 0
         while true {
             let out = upstream.output
             let rechunks = overflow != nil
@@ -109,6 +110,9 @@ extension ClientSession {
                 return
             }
             if !rechunks { input.adapt(last: used, more: client.hasArrivals) }
+            turns &+= 1
+            // As for an answer: a client and a backend that are both fast would keep this loop from all others.
+            if turns & 15 == 0 { await loop.yield() }
             guard try await receiveMore(upstream, timeout) else { return }
         }
     }

@@ -44,6 +44,8 @@ final class ClientSession: @unchecked Sendable {
     var brokenBody = false
     /// Reads the rest of a body that turned out to be larger than what is taken in whole; the beginning is in `body`.
     var overflow: BodyScanner?
+    /// Answers of the gateway's own, since the session began.
+    var ownAnswers = 0
 
     /// - Parameters:
     ///   - peerText: the client's numeric address.
@@ -320,22 +322,7 @@ final class ClientSession: @unchecked Sendable {
 
     // MARK: The end
 
-    /// Lets the peer read the last answer before the descriptor goes: closing with unread input would reset the
-    /// connection and take the answer with it (RFC 9112 §9.6).
-    func closeGently() async {
-        guard client.isOpen else { return }
-        client.finishWriting()
-        let deadline = loop.now + 1000
-        do throws(IOFailure) {
-            while true {
-                client.input.clear()
-                let left = Int64(deadline) - Int64(loop.now)
-                if left <= 0 { break }
-                try await client.fill(timeout: left)
-            }
-        } catch {}
-        client.close()
-    }
+    func closeGently() async { await client.closeGently() }
 }
 
 extension RouteKind {

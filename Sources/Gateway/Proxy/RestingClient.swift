@@ -6,7 +6,7 @@ import CLinux
 final class RestingClient: Channel {
     private unowned(unsafe) let clients: RestingClients
     /// Place among the worker's resting clients.
-    fileprivate var place = 0
+    fileprivate var position = 0
     // The text lies in the object itself: on its own it would keep a page from being given back.
     private var text: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
     private var textCount: UInt8 = 0
@@ -66,7 +66,7 @@ final class RestingClients {
         client.peerText = peerText
         worker.loop.hand(over: connection, to: client)
         worker.loop.setDeadline(client, milliseconds)
-        client.place = all.count
+        client.position = all.count
         all.append(client)
         addedSinceTrim += 1
         if addedSinceTrim == RestingClients.trimAfter { trim(wantedSince: worker.loop.now) }
@@ -92,8 +92,8 @@ final class RestingClients {
 
     private func remove(_ client: RestingClient) {
         guard let last = all.popLast(), last !== client else { return }
-        all[client.place] = last
-        last.place = client.place
+        all[client.position] = last
+        last.position = client.position
     }
 
     /// The sessions' memory lies between what lives on: the allocator would keep it. Clients that came together go to rest

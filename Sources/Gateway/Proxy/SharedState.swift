@@ -9,6 +9,7 @@ package final class SharedState: Sendable {
     package let coordinator: WriteCoordinator
     package let accessLog = AccessLogWriter()
     package let spans = SpanQueue()
+    let clients = ClientCounts()
 
     package init(
         settings: Settings, journal: any WriteJournal, window: WindowLimits = WindowLimits(),

@@ -16,6 +16,7 @@ final class Worker: @unchecked Sendable {
     let shadows: ShadowDesk
     let accessLog: AccessLog
     let spans: SpanQueue
+    private let clients: ClientCounts
     /// What requests are decided by; replaced as a whole.
     private(set) var snapshot: Snapshot
     private(set) var legacy: UpstreamPool
@@ -47,6 +48,7 @@ final class Worker: @unchecked Sendable {
         coordinator = shared.coordinator
         accessLog = AccessLog(loop: loop, writer: shared.accessLog)
         spans = shared.spans
+        clients = shared.clients
         let settings = snapshot.settings
         legacy = UpstreamPool(
             side: .legacy, settings: settings.legacy, workers: workers, shared: shared.legacy, loop: loop,
@@ -109,18 +111,15 @@ final class Worker: @unchecked Sendable {
     // MARK: Clients
 
     /// Accepts clients from a listening descriptor until the worker drains.
-    /// - Parameters:
-    ///   - tls: the listener's certificates; nil serves without TLS.
-    ///   - http2: its clients may speak that: as agreed on in the handshake, or, without TLS, by what they say first.
-    ///   - takesTurns: other loops accept from the same socket.
-    func listen(_ descriptor: Int32, tls: TLSPort? = nil, http2: Bool = false, takesTurns: Bool = false) {
+    /// - Parameter takesTurns: other loops accept from the same socket.
+    func listen(_ descriptor: Int32, at port: ClientPort, takesTurns: Bool = false) {
         let listener = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false, listening: true)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {
             await acceptClients(from: listener, loop: self.loop) {
                 self.metrics.limitHit(.clientConnections)
             } admit: {
-                self.admit($0, $1, tls, http2: http2)
+                self.admit($0, $1, at: port)
                 if takesTurns { self.loop.stepBack(listener) }
             }
         }
@@ -140,18 +139,27 @@ final class Worker: @unchecked Sendable {
     private static let reservedDescriptors = 96
 
     /// Serves one more client. Takes the descriptor over.
-    func admit(_ descriptor: Int32, _ peer: sockaddr_storage, _ tls: TLSPort? = nil, http2: Bool = false) {
-        guard sessions.count + resting.count < connectionsMax else {
-            metrics.limitHit(.clientConnections)
-            close(descriptor)
-            return
+    func admit(_ descriptor: Int32, _ peer: sockaddr_storage, at port: ClientPort = ClientPort()) {
+        // Counted where they are opened and closed: sessions would be too many for HTTP/2, and none for who has said nothing yet.
+        guard metrics.clientsOpen < connectionsMax else { return turnAway(descriptor, .clientConnections) }
+        let place: ClientPlace?
+        switch ClientPlace.take(at: port, for: peer, settings: snapshot.settings, counts: clients) {
+        case .admitted(let taken): place = taken
+        case .listenerFull: return turnAway(descriptor, .listenerConnections)
+        case .clientFull: return turnAway(descriptor, .clientConnectionsPerAddress)
         }
         let connection = Connection(fd: descriptor, loop: loop, limits: clientLimits, connecting: false)
-        let stream = tls?.current.stream(fd: descriptor)
-        guard tls == nil || stream != nil else { return connection.close() }
+        connection.place = place
+        let stream = port.tls?.current.stream(fd: descriptor)
+        guard port.tls == nil || stream != nil else { return connection.close() }
         metrics.clientAccepted()
-        if http2, stream == nil { return serveEither(connection, hostText(peer)) }
+        if port.http2, stream == nil { return serveEither(connection, hostText(peer)) }
         serve(connection, hostText(peer), isFresh: true, securedBy: stream)
+    }
+
+    private func turnAway(_ descriptor: Int32, _ limit: Limit) {
+        metrics.limitHit(limit)
+        close(descriptor)
     }
 
     private func serve(

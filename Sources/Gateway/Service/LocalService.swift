@@ -149,14 +149,12 @@ package final class LocalService: @unchecked Sendable {
         let listener = Connection(fd: descriptor, loop: loop, limits: limits, connecting: false, listening: true)
         listeners.append(listener)
         Task.immediate(executorPreference: loop) {
-            await acceptClients(from: listener, loop: self.loop, turn: LocalService.acceptedAtOnce) {
+            // A turn of it is short enough that nobody is closed to make room before it could be read from.
+            await acceptClients(from: listener, loop: self.loop) {
                 self.admit($0, $1, tls)
             }
         }
     }
-
-    /// Few enough that none of them is closed to make room before it could be read from.
-    private static let acceptedAtOnce = 64
 
     private func admit(_ descriptor: Int32, _ peer: sockaddr_storage, _ tls: TLSPort?) {
         if sessions.count >= connectionsMax {

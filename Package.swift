@@ -142,7 +142,7 @@ let package = Package(
     cLanguageStandard: .c11
 )
 
-// Fuzzing (scripts/fuzz): a program of its own, which only a build that asks for it knows; libFuzzer brings its `main`.
+// Fuzzing (scripts/fuzz): a program of its own, which only a build that asks for it knows.
 if Context.environment["CUTOVER_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(

@@ -33,11 +33,25 @@ struct FuzzTarget: Sendable {
     }()
 }
 
-/// Called with each input.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    FuzzTarget.wanted(UnsafeBufferPointer(start: bytes, count: count))
-    return 0
+/// libFuzzer's own entry, for programs that have a `main` (llvm.org, LibFuzzer, "Using libFuzzer as a library").
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runDriver(
+    _ count: UnsafeMutablePointer<CInt>,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
+    _ oneInput: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+) -> CInt
+
+@main
+enum FuzzProgram {
+    static func main() {
+        var count = CommandLine.argc
+        var arguments = CommandLine.unsafeArgv
+        exit(
+            runDriver(&count, &arguments) { bytes, count in
+                FuzzTarget.wanted(UnsafeBufferPointer(start: bytes, count: count))
+                return 0
+            })
+    }
 }
 
 /// What must be true of every input.

@@ -24,7 +24,7 @@ extension ClientSession {
         if request.waitsForLegacy { await legacyCatchesUp() }
         let side = request.decision.side
         let pool = worker.pool(side)
-        let shadow = request.isShadowed && client.head.method.isShadowed ? worker.shadows.open(self, side) : nil
+        var shadow = request.isShadowed && client.head.method.isShadowed ? worker.shadows.open(self, side) : nil
         let upstream: Connection
         do throws(UpstreamFailure) {
             upstream = try await exchange(pool, shadow: shadow)
@@ -42,6 +42,12 @@ extension ClientSession {
             shadow?.primary.fail()
             worker.shadows.primaryEnded(shadow)
             return try await fallBack(reason)
+        }
+        if let read = shadow, upstream.head.isEventStream(in: upstream.input.readable) {
+            // Before it begins: a stream would hold a place among the comparisons for as long as it lasts.
+            read.primary.leaveOut()
+            worker.shadows.primaryEnded(read)
+            shadow = nil
         }
         let intact: Bool
         do throws(SessionEnd) {

@@ -31,8 +31,8 @@ extension ClientSession {
         appendAnswerHead(of: upstream, side: pool.side, reason: reason, dropsFraming: unwraps)
         capture?.begin(upstream.input.readable, head)
         let reusable = head.keepAlive && !scanner.endsWithConnection
+        let silence = silenceAllowed(upstream, pool, scanner)
         upstream.input.consume(head.length)
-        let timeout = snapshot.settings.timeouts.bodyMilliseconds
         let input = upstream.input
         while true {
             let out = client.output
@@ -48,7 +48,7 @@ extension ClientSession {
             if scanner.isDone { capture?.complete() }
             let before = input.count
             do throws(IOFailure) {
-                try await passOn(input, used, unwraps: unwraps, isClientGone, timeout)
+                try await passOn(input, used, unwraps: unwraps, isClientGone)
             } catch {
                 metrics.clientAbort()
                 guard outlivesClient else {
@@ -65,7 +65,7 @@ extension ClientSession {
             // A backend and a client that are both fast would keep this loop from all its other connections.
             if turns & 15 == 0 { await loop.yield() }
             do throws(IOFailure) {
-                try await fillAnswer(upstream, pool, watchesClient: !outlivesClient)
+                try await fillAnswer(upstream, silence, watchesClient: !outlivesClient)
             } catch {
                 if error == .closed, scanner.endsWithConnection { break }
                 pool.discard(upstream)
@@ -100,8 +100,9 @@ extension ClientSession {
     /// Writes what waits for the client and the first `used` bytes of the answer's body.
     @inline(__always)
     private func passOn(
-        _ input: Buffer, _ used: Int, unwraps: Bool, _ isClientGone: Bool, _ timeout: Int64
+        _ input: Buffer, _ used: Int, unwraps: Bool, _ isClientGone: Bool
     ) async throws(IOFailure) {
+        let timeout = snapshot.settings.timeouts.bodyMilliseconds
         if isClientGone {
             input.consume(used)
             client.output.clear()
@@ -118,7 +119,7 @@ extension ClientSession {
     /// Reads more of an answer's body.
     /// - Parameter watchesClient: gives up when the client goes away.
     @inline(__always)
-    private func fillAnswer(_ upstream: Connection, _ pool: UpstreamPool, watchesClient: Bool) async throws(IOFailure) {
+    private func fillAnswer(_ upstream: Connection, _ timeout: Int64, watchesClient: Bool) async throws(IOFailure) {
         if watchesClient {
             client.partner = upstream
             if client.hungUp, client.isGone {
@@ -126,11 +127,20 @@ extension ClientSession {
                 throw .aborted
             }
         }
-        do throws(IOFailure) { try await upstream.fill(timeout: pool.timeout) } catch {
+        do throws(IOFailure) { try await upstream.fill(timeout: timeout) } catch {
             client.partner = nil
             throw error
         }
         client.partner = nil
+    }
+
+    /// How long the backend may say nothing within its answer. A stream of events is silent while nothing happens: as long
+    /// as a client may be. Only what has no length is looked at, so that ordinary answers do not pay for it.
+    private func silenceAllowed(_ upstream: Connection, _ pool: UpstreamPool, _ scanner: BodyScanner) -> Int64 {
+        guard upstream.head.isChunked || scanner.endsWithConnection,
+            upstream.head.isEventStream(in: upstream.input.readable)
+        else { return pool.timeout }
+        return max(pool.timeout, snapshot.settings.timeouts.clientIdleMilliseconds)
     }
 
     /// Puts an answer away that the client will not see. The connection survives when the whole answer is there already.

@@ -2,7 +2,8 @@ import HTTPWire
 
 /// A copy of an answer for the comparison: head and decoded body, within a limit. Confined to its loop.
 final class AnswerCapture {
-    enum State { case waiting, complete, failed, tooLarge }
+    /// `endless`: a stream of events, which nobody waits for to end.
+    enum State { case waiting, complete, failed, tooLarge, endless }
 
     private(set) var state = State.waiting
     private(set) var status = 0
@@ -81,6 +82,12 @@ final class AnswerCapture {
 
     func fail() {
         if state == .waiting { state = .failed }
+        end()
+    }
+
+    /// The answer is a stream of events: nobody waits for its end to compare it.
+    func leaveOut() {
+        if state == .waiting { state = .endless }
         end()
     }
 

@@ -9,7 +9,7 @@ import Rollout
 enum ComparisonVerdict {
     case equal
     case different
-    /// One of them is a 304 or a part: it says nothing about the content.
+    /// One of them is a 304 or a part, which says nothing about the content, or a stream of events, which has no end.
     case incomparable
     /// One of them is missing, broken, an error of the server, or cannot be decoded.
     case failed
@@ -22,6 +22,7 @@ enum ComparisonVerdict {
 func compare(
     _ a: AnswerCapture, _ b: AnswerCapture, settings: ShadowSettings, hasher: ContentHasher, scratch: MessageHead
 ) -> ComparisonVerdict {
+    if a.state == .endless || b.state == .endless { return .incomparable }
     if a.state == .tooLarge || b.state == .tooLarge { return .tooLarge }
     guard a.state == .complete, b.state == .complete, a.status < 500, b.status < 500 else { return .failed }
     let partial = [304, 206, 416]

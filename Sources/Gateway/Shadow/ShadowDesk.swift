@@ -190,6 +190,11 @@ final class ShadowDesk: @unchecked Sendable {
             }
             try await readAnswerHead(upstream, timeout: pool.timeout, loop: loop)
             let head = upstream.head
+            if head.isEventStream(in: upstream.input.readable) {
+                pool.record(failed: head.status >= 500)
+                pool.discard(upstream)
+                return capture.leaveOut()
+            }
             capture.begin(upstream.input.readable, head)
             var scanner = BodyScanner.response(head, toHead: false)
             upstream.input.consume(head.length)

@@ -238,7 +238,7 @@ extension ClientSession {
         case .complete:
             request.decision = Decision(side: side, reason: reason)
             try await self.answer(with: capture, of: side)
-        case .tooLarge: try await self.answer(.answerNotKept(status: status))
+        case .tooLarge, .endless: try await self.answer(.answerNotKept(status: status))
         case .failed, .waiting: try await self.answer(.upstream(.broken))
         }
     }

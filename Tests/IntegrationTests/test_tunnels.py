@@ -8,6 +8,8 @@ import socket
 import threading
 
 import pytest
+
+from support import pypi  # noqa: F401 first: what follows is there through it
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 from websockets.sync.server import serve

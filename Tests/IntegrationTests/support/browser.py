@@ -6,18 +6,15 @@ Playwright and axe come from PyPI and live in build/venv (`scripts/setup test`);
 import contextlib
 import pathlib
 import re
-import sys
 import time
 
 import pytest
 
 from .gateway import ROOT
+from .pypi import VENV  # first: what follows is there through it
 
-VENV = next((ROOT / "build/venv/lib").glob("python3*/site-packages"), None)
-if VENV and str(VENV) not in sys.path:
-    sys.path.append(str(VENV))
+from playwright.sync_api import sync_playwright
 
-from playwright.sync_api import sync_playwright  # noqa: E402
 
 SCREENSHOTS = ROOT / "build/screenshots"
 TOKEN_KEY = "cutover-token"

@@ -5,19 +5,12 @@ They live in build/venv (`scripts/setup test`).
 
 import base64
 import json
-import pathlib
-import sys
 
+from . import pypi  # noqa: F401 first: what follows is there through it
 from .backend import Backend, reply
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-VENV = next((ROOT / "build/venv/lib").glob("python3*/site-packages"), None)
-if VENV is not None:
-    sys.path.append(str(VENV))
-
-# pylint: disable=wrong-import-position,import-error
-from google.protobuf import json_format  # noqa: E402
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest  # noqa: E402
+from google.protobuf import json_format
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 IDS = ("traceId", "spanId", "parentSpanId")
 

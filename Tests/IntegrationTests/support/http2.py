@@ -4,18 +4,13 @@ hpack comes from PyPI and lives in build/venv (`scripts/setup test`).
 """
 
 import contextlib
-import pathlib
 import socket
 import struct
-import sys
 import time
 
-VENV = next((pathlib.Path(__file__).parents[3] / "build/venv/lib").glob("python3*/site-packages"), None)
-if VENV:
-    sys.path.append(str(VENV))
+from . import pypi  # noqa: F401 first: what follows is there through it
 
-# pylint: disable=wrong-import-position
-import hpack  # noqa: E402
+import hpack
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)

@@ -10,7 +10,7 @@ PYTHON := /usr/bin/python3
 # What is measured is the release build, whatever binary the tests of this shell use.
 BENCH := CUTOVER_BINARY=$(CURDIR)/$(BINARY) $(PYTHON)
 
-.PHONY: fuzz build debug test test-swift test-integration simulate check format demo bench bench-quick bench-page bench-journal bench-detail bench-gate soak \
+.PHONY: fuzz sanitize build debug test test-swift test-integration simulate check format demo bench bench-quick bench-page bench-journal bench-detail bench-gate soak \
     deb clean setup
 
 setup:
@@ -95,6 +95,12 @@ soak: build
 fuzz: build
 	@scripts/setup test
 	CUTOVER_FUZZ_CONNECTIONS=$(or $(FRAMES),100000) $(PYTHON) -m pytest Tests/IntegrationTests/test_http2_fuzz.py --quiet
+
+# A build with ThreadSanitizer and one with AddressSanitizer, put to work by the integration tests; every report is a failure. An hour on
+# two cores. make sanitize ONLY="Tests/IntegrationTests/test_writes.py" runs less; scripts/sanitize thread|address is one of the two.
+sanitize:
+	@scripts/sanitize thread $(ONLY)
+	@scripts/sanitize address $(ONLY)
 
 # The Debian package, with its systemd unit: build/cutover_VERSION_ARCHITECTURE.deb.
 deb: build

@@ -10,7 +10,7 @@ PYTHON := /usr/bin/python3
 # What is measured is the release build, whatever binary the tests of this shell use.
 BENCH := CUTOVER_BINARY=$(CURDIR)/$(BINARY) $(PYTHON)
 
-.PHONY: fuzz fuzz-short build debug test test-swift test-integration simulate check format demo bench bench-quick bench-page bench-journal bench-detail bench-gate soak \
+.PHONY: fuzz fuzz-short sanitize build debug test test-swift test-integration simulate check format demo bench bench-quick bench-page bench-journal bench-detail bench-gate soak \
     deb clean setup
 
 setup:
@@ -103,6 +103,12 @@ fuzz: build
 # A minute for each target; part of .ci/run.
 fuzz-short:
 	@scripts/fuzz run $(or $(SECONDS),60)
+
+# A build with ThreadSanitizer and one with AddressSanitizer, put to work by the integration tests; every report is a failure. An hour on
+# two cores. make sanitize ONLY="Tests/IntegrationTests/test_writes.py" runs less; scripts/sanitize thread|address is one of the two.
+sanitize:
+	@scripts/sanitize thread $(ONLY)
+	@scripts/sanitize address $(ONLY)
 
 # The Debian package, with its systemd unit: build/cutover_VERSION_ARCHITECTURE.deb.
 deb: build

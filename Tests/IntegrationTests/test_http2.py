@@ -1,5 +1,6 @@
 """HTTP/2 towards clients: the same gateway, whatever version a client speaks (contract §8; RFC 9113)."""
 
+import contextlib
 import json
 import struct
 import subprocess
@@ -9,7 +10,7 @@ import time
 import pytest
 
 from support import http2
-from support.backend import CLOSE, HANG, reply
+from support.backend import CLOSE, HANG, RESET, reply
 from support.store import CHANGE_ROUTES, change
 from support.tls import Authority
 from support.waiting import eventually, stays
@@ -173,8 +174,9 @@ def test_an_answer_that_ends_with_its_connection_is_whole(client, legacy):
     assert answer.ended and answer.body == b"z" * 100_000
 
 
-def test_an_answer_that_breaks_off_is_reset_and_not_ended(client, legacy):
-    legacy.answer = lambda request: [b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegin", CLOSE]
+@pytest.mark.parametrize("head, end", [("Content-Length: 1000\r\n", CLOSE), ("", RESET)], ids=["length", "none"])
+def test_an_answer_that_breaks_off_is_reset_and_not_ended(client, legacy, head, end):
+    legacy.answer = lambda request: [f"HTTP/1.1 200 OK\r\n{head}\r\nbegin".encode(), 0.2, end]
     answer = client.request(path="/")
     assert not answer.ended and answer.error == http2.INTERNAL_ERROR
     legacy.answer = lambda request: reply(b"next")
@@ -404,6 +406,28 @@ def test_requests_taken_back_at_once_end_the_connection(gateway, legacy):
     eventually(lambda: gateway.metrics()("cutover_requests_in_flight") == 0, "nothing is under way")
 
 
+@pytest.mark.parametrize("kind", ["window", "field", "length"])
+def test_requests_that_the_gateway_is_made_to_reset_end_the_connection_as_well(gateway, legacy, kind):
+    """MadeYouReset (CVE-2025-8671)."""
+    legacy.answer = lambda request: [HANG]
+    with http2.Client(gateway) as client:
+        try:
+            for _ in range(3000):
+                extra = {"field": [("connection", "x")], "length": [("content-length", "1")]}.get(kind, [])
+                stream = client.begin(client.fields(extra=extra), ends=kind != "length")
+                if kind == "length":
+                    client.send(http2.frame(http2.DATA, http2.END_STREAM, stream, b"two"))
+                if kind == "window":
+                    client.send(http2.frame(http2.WINDOW_UPDATE, 0, stream, struct.pack(">I", 2 ** 31 - 1)))
+        except OSError:
+            pass
+        assert client.ends() in (http2.ENHANCE_YOUR_CALM, None)
+    assert floods(gateway) >= 1
+    legacy.answer = lambda request: reply(b"lives")
+    assert gateway.get("/", user="u").body == b"lives"
+    eventually(lambda: gateway.metrics()("cutover_requests_in_flight") == 0, "nothing is under way")
+
+
 def test_more_streams_than_allowed_are_refused_and_may_be_sent_again(client, legacy):
     """As long as the client cannot know better (RFC 9113 §5.1.2)."""
     release = threading.Event()
@@ -512,6 +536,53 @@ def test_a_silent_client_is_told_goodbye(make_gateway, legacy, new):
         assert client.ends() == http2.NO_ERROR
 
 
+HALF_HEADS = {
+    "no end of the fields": http2.frame(http2.HEADERS, http2.END_STREAM, 1, b"\x82"),
+    "half a frame": http2.frame(http2.HEADERS, http2.END_STREAM | http2.END_HEADERS, 1, b"\x82\x86", length=40),
+}
+
+
+@pytest.mark.parametrize("data", HALF_HEADS.values(), ids=HALF_HEADS)
+def test_a_head_that_does_not_go_on_is_ended_in_its_time(make_gateway, legacy, new, data):
+    gateway = make_gateway(legacy, new, config={**LISTEN, "timeouts": {"head": "500ms", "client_idle": "60s"}})
+    with http2.Client(gateway) as client:
+        client.send(data)
+        # Read without a word: what else is sent now would belong to the head.
+        with contextlib.suppress(ConnectionResetError):
+            while client.socket.recv(4096):
+                pass
+    assert gateway.metrics()("cutover_limit_hits_total", limit="client_head_time") == 1
+    eventually(lambda: gateway.metrics()("cutover_client_connections") == 0, "nobody is left")
+
+
+@pytest.mark.parametrize("data", HALF_HEADS.values(), ids=HALF_HEADS)
+def test_a_head_that_does_not_go_on_holds_up_no_drain(make_gateway, legacy, new, data):
+    gateway = make_gateway(legacy, new, config={**LISTEN, "timeouts": {"drain": "60s", "head": "60s"}})
+    with http2.Client(gateway) as client, http2.Client(gateway) as other:
+        assert client.request(path="/").status == 200
+        client.send(data.replace(b"\0\0\0\1", b"\0\0\0\3"))
+        assert other.request(path="/").status == 200
+        assert gateway.stop(30) == 0
+
+
+@pytest.mark.parametrize("frame", [
+    http2.frame(http2.PING, 0, 0, b"12345678"), http2.frame(http2.WINDOW_UPDATE, 0, 0, b"\0\0\0\1"),
+    http2.frame(0xbe, 0, 0, b"?")], ids=["ping", "window", "unknown"])
+def test_frames_that_bring_nothing_do_not_keep_an_idle_client(make_gateway, legacy, new, frame):
+    gateway = make_gateway(legacy, new, config={**LISTEN, "timeouts": {"client_idle": "1s"}})
+    with http2.Client(gateway) as client:
+        assert client.request(path="/").status == 200
+        deadline = time.monotonic() + 30
+        while not client.is_closed and client.goaway is None:
+            assert time.monotonic() < deadline, "it is kept"
+            with contextlib.suppress(OSError):
+                client.send(frame)
+            until = time.monotonic() + 0.2
+            while not client.is_closed and time.monotonic() < until:
+                client.read(until - time.monotonic())
+    assert gateway.metrics()("cutover_limit_hits_total", limit="client_idle_time") == 1
+
+
 def test_a_drain_lets_requests_end_and_takes_no_further_ones(make_gateway, legacy, new):
     gateway = make_gateway(legacy, new, config={**LISTEN, "timeouts": {"drain": "20s"}})
     release = threading.Event()
@@ -543,17 +614,24 @@ def test_clients_that_vanish_leave_nothing_behind(gateway, legacy):
 
 
 @pytest.mark.parametrize("says", [b"", http2.PREFACE[:10]])
-def test_a_drain_waits_a_moment_for_those_who_have_not_said_what_they_speak(make_gateway, legacy, new, says):
-    gateway = make_gateway(legacy, new, config={**LISTEN, "timeouts": {"drain": "30s", "head": "60s"}})
-    with http2.Client(gateway, starts=False) as silent, http2.Client(gateway, starts=False) as late:
-        silent.send(says or b"PRI")
+def test_a_drain_answers_those_who_have_not_said_yet_what_they_speak(make_gateway, legacy, new, says):
+    gateway = make_gateway(legacy, new, config={**LISTEN, "timeouts": {"drain": "200s", "head": "60s"}})
+    with http2.Client(gateway, starts=False) as late:
         late.send(says)
-        # They have been accepted once another client, who came later, is served.
+        # It has been accepted once another client, who came later, is served.
         assert gateway.get("/", user="u").status == 200
-        stopping = threading.Thread(target=gateway.stop, args=(25,))
+        stopping = threading.Thread(target=gateway.stop, args=(40,))
         stopping.start()
         eventually(lambda: "draining" in gateway.log(), "it drains")
         late.send(http2.PREFACE[len(says):] + http2.frame(http2.SETTINGS, 0, 0))
         assert late.finish(late.begin(late.fields())).status == 200
         assert late.ends() == http2.NO_ERROR
         stopping.join()
+
+
+def test_a_drain_does_not_wait_for_those_who_never_say_it(make_gateway, legacy, new):
+    gateway = make_gateway(legacy, new, config={**LISTEN, "timeouts": {"drain": "20s", "head": "60s"}})
+    with http2.Client(gateway, starts=False) as silent:
+        silent.send(b"PRI")
+        assert gateway.get("/", user="u").status == 200
+        assert gateway.stop() == 0

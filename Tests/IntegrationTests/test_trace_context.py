@@ -137,6 +137,16 @@ def test_the_share_of_traces_that_are_sampled_can_be_none(make_gateway, legacy, 
     assert {parts(request)[2] for request in legacy.requests} == {"00"}
 
 
+def test_a_share_of_the_traces_that_begin_here_is_sampled(make_gateway, legacy, new):
+    gateway = make_gateway(legacy, new, config={"tracing": {"context": "start", "sample": "25%"}})
+    with gateway.connect() as client:
+        for _ in range(400):
+            client.request("GET", "/")
+    sampled = [parts(request)[2] for request in legacy.requests].count("01")
+    # One in a million runs would fail that has it right: five standard deviations.
+    assert 56 <= sampled <= 144
+
+
 def test_traces_can_pass_untouched(make_gateway, legacy, new):
     gateway = make_gateway(legacy, new, config={"tracing": {"context": "pass"}})
     for value in (VALID, "nonsense"):

@@ -10,6 +10,7 @@ import pytest
 from support.backend import CLOSE, HANG, RESET, reply
 from support.parallel import in_parallel
 from support.waiting import eventually, stays
+from support.wire import request_bytes
 
 ONE_WORKER = {"workers": 1, "routes": [{"match": "* /split/**", "kind": "split"}]}
 BRIEF = {"backends": {"legacy": {"timeout": "300ms"}}}
@@ -182,3 +183,18 @@ def test_a_post_needs_no_room_beside_connections_that_were_idle_for_long(make_ga
     for _ in range(3):
         assert gateway.fetch("POST", "/x", body=b"x", user="u").status == 200
     assert gateway.metrics()("cutover_limit_hits_total", limit="pool_wait") == 0
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+def test_an_answer_without_length_that_breaks_off_ends_in_a_reset(make_gateway, legacy, new, method):
+    """Nothing else could tell the client that something is missing (RFC 9112 §8)."""
+    gateway = make_gateway(legacy, new)
+    legacy.answer = lambda request: [b"HTTP/1.1 200 OK\r\n\r\npart", 0.2, RESET]
+    with gateway.connect() as client:
+        client.send(request_bytes(method, "/notes/1", body=b"x" if method == "PUT" else None, user="u"))
+        assert client.head().status == 200
+        with pytest.raises(ConnectionResetError):
+            while client.socket.recv(4096):
+                pass
+    legacy.answer = lambda request: [b"HTTP/1.1 200 OK\r\n\r\nwhole", CLOSE]
+    assert gateway.get("/", user="u").body == b"whole"

@@ -154,6 +154,11 @@ static inline int clinux_terminal_columns(int fd) {
     struct winsize size;
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
+// The next close of this socket sends a reset, and drops what was not sent.
+static inline void clinux_reset_on_close(int fd) {
+    struct linger now = {1, 0};
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
 // A block of a megabyte or more goes back to the kernel as soon as it is free: otherwise the allocator would raise that limit to
 // the largest block it has seen, and keep what a few large bodies needed once.
 static inline void clinux_return_large_blocks(void) { mallopt(M_MMAP_THRESHOLD, 1 << 20); }

@@ -31,6 +31,7 @@ extension HTTP2Session {
         // Frames that nghttp2 passes over without a word, priorities above all, are seen only here.
         nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, header, userData in
             guard let kind = header.map({ UInt32($0.pointee.type) }) else { return 0 }
+            owner(userData)?.frameBegins(kind)
             if kind == NGHTTP2_PRIORITY.rawValue || kind > NGHTTP2_CONTINUATION.rawValue {
                 owner(userData)?.bringsNothing()
             }
@@ -59,7 +60,10 @@ extension HTTP2Session {
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, userData in
-            if let frame, cnghttp2_ends_stream(frame) != 0 { owner(userData)?.answerSent(cnghttp2_stream(frame)) }
+            guard let frame else { return 0 }
+            if cnghttp2_ends_stream(frame) != 0 { owner(userData)?.answerSent(cnghttp2_stream(frame)) }
+            // Whoever has the gateway reset a stream makes as much work as who does it (CVE-2025-8671).
+            if cnghttp2_resets_for_the_client(frame) != 0 { owner(userData)?.clientReset() }
             return 0
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, error, userData in

@@ -28,7 +28,15 @@ final class HTTP2Session: @unchecked Sendable {
     private var isEnding = false
     /// The client has been told that no further request is taken.
     private var isLeaving = false
-    /// Requests that their client took back.
+    /// It is told so when nothing is under way any more.
+    private var leavesSoon = false
+    /// Streams whose requests are served, which those are not whose fields are still to come.
+    private var served = 0
+    /// When the last of them ended, or the connection began, in loop milliseconds.
+    private var quietSince: UInt64
+    /// When a block of fields began that is not complete.
+    private var fieldsBegan: UInt64?
+    /// Requests that their client took back, or had the gateway reset.
     private var resets: HTTP2Budget
     /// Frames that ask for work and bring nothing.
     private var idleFrames: HTTP2Budget
@@ -44,6 +52,7 @@ final class HTTP2Session: @unchecked Sendable {
                 targetBytes: 8192, headerLineBytes: 128 * 1024, headerBytes: HTTP2Limits.answerHeadBytes,
                 headerLines: 2000))
         names = Buffer(pool: worker.loop.blocks)
+        quietSince = worker.loop.now
         resets = HTTP2Budget(burst: 200, perSecond: 50, now: worker.loop.now)
         idleFrames = HTTP2Budget(burst: 2_000, perSecond: 200, now: worker.loop.now)
         guard let session = HTTP2Session.makeSession() else { return nil }
@@ -97,8 +106,15 @@ final class HTTP2Session: @unchecked Sendable {
         endWhenIdle()
     }
 
+    /// As `shutDown`, after the first requests or so many milliseconds.
+    func shutDownSoon(after milliseconds: Int64) {
+        leavesSoon = true
+        loop.schedule(after: milliseconds) { self.shutDown() }
+    }
+
     private func endWhenIdle() {
-        guard isLeaving, streams.isEmpty else { return }
+        if leavesSoon, served == 0 { shutDown() }
+        guard isLeaving, served == 0 else { return }
         client.interrupt(.aborted)
     }
 
@@ -112,22 +128,33 @@ final class HTTP2Session: @unchecked Sendable {
                     // Frames that bring nothing and break no rule may come as fast as they are read.
                     await loop.yield()
                     // Nobody waited to be told of these meanwhile.
-                    if isWriterDone || isLeaving && streams.isEmpty { return }
+                    if isWriterDone || isLeaving && served == 0 { return }
                 }
                 if !client.input.isEmpty {
                     guard take() else { return }
-                    if isLeaving, streams.isEmpty { return }
+                    if isLeaving, served == 0 { return }
                 }
-                do throws(IOFailure) { try await client.fill(timeout: timeouts.clientIdleMilliseconds) } catch {
-                    // While it waits for answers the client need not say anything.
-                    guard error == .timeout, !streams.isEmpty else { throw error }
+                let left = patience(timeouts)
+                guard left > 0 else { throw .timeout }
+                do throws(IOFailure) { try await client.fill(timeout: left) } catch {
+                    guard error == .timeout, patience(timeouts) > 0 else { throw error }
                 }
             }
         } catch {
             guard error == .timeout else { return }
-            worker.metrics.limitHit(.clientIdleTime)
+            worker.metrics.limitHit(fieldsBegan == nil ? .clientIdleTime : .clientHeadTime)
             _ = nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR.rawValue)
         }
+    }
+
+    /// How long the client may still say nothing, in milliseconds. A head that has begun has to go on to its end, and
+    /// a client for which nothing is under way has to ask for something: frames that bring nothing prolong neither. While it
+    /// waits for answers it need not say anything.
+    private func patience(_ timeouts: TimeoutSettings) -> Int64 {
+        var left = timeouts.clientIdleMilliseconds
+        if served == 0 { left -= Int64(loop.now &- quietSince) }
+        if let fieldsBegan { left = min(left, timeouts.headMilliseconds - Int64(loop.now &- fieldsBegan)) }
+        return left
     }
 
     /// Hands nghttp2 what has arrived, and serves the requests that came with it.
@@ -285,8 +312,20 @@ final class HTTP2Session: @unchecked Sendable {
         stream.receive(data: bytes, count)
     }
 
+    func frameBegins(_ kind: UInt32) {
+        switch kind {
+        case NGHTTP2_HEADERS.rawValue: fieldsBegan = loop.now
+        case NGHTTP2_CONTINUATION.rawValue: break
+        // Nothing else may stand within a block of fields (RFC 9113 §4.3).
+        default: fieldsBegan = nil
+        }
+    }
+
     func fieldsComplete(_ id: Int32, isLast: Bool) {
-        if let connection = streams[id]?.fieldsComplete(isLast: isLast) { arrived.append(connection) }
+        fieldsBegan = nil
+        guard let connection = streams[id]?.fieldsComplete(isLast: isLast) else { return }
+        arrived.append(connection)
+        served += 1
     }
 
     func requestComplete(_ id: Int32) { streams[id]?.requestComplete() }
@@ -301,6 +340,12 @@ final class HTTP2Session: @unchecked Sendable {
 
     func streamClosed(_ id: Int32, _ error: UInt32) {
         guard let stream = streams.removeValue(forKey: id) else { return }
+        if stream.hasBegun {
+            served -= 1
+            quietSince = loop.now
+        } else {
+            fieldsBegan = nil
+        }
         if error == NGHTTP2_NO_ERROR.rawValue {
             stream.closed()
         } else {

@@ -62,6 +62,9 @@ final class HTTP2Stream {
         progress = session.worker.loop.now
     }
 
+    /// The head of the request is complete, so that it is served.
+    var hasBegun: Bool { head == nil }
+
     // MARK: The request, from the client
 
     /// - Returns: false when the request is malformed.
@@ -189,7 +192,6 @@ final class HTTP2Stream {
         request.releaseIfEmpty()
         credit(uncredited)
         guard !isClosed else { return }
-        finishWriting()
         if case .whole = state { return watch() }
         state = .failed
         session.reset(id, NGHTTP2_INTERNAL_ERROR)

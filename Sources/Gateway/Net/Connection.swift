@@ -396,6 +396,12 @@ final class Connection: Channel {
 
     private static let lingerMilliseconds: UInt64 = 1000
 
+    /// Closing will tell the peer that something is missing, where nothing else does: with TLS the farewell is left out, a stream
+    /// of HTTP/2 is reset, and a bare connection ends in a reset, too.
+    func endsInReset() {
+        if isOpen, tls == nil, stream == nil { clinux_reset_on_close(fd) }
+    }
+
     @inline(__always)
     private func takeInterruption() -> IOFailure? {
         if interruption == nil { return nil }

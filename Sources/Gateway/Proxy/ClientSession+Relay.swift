@@ -27,7 +27,8 @@ extension ClientSession {
         // An HTTP/1.0 client does not know the chunked coding (RFC 9112 §7.1): it gets the bare body and the end of
         // the connection.
         let unwraps = request.isHTTP10 && head.isChunked && !scanner.isDone
-        if scanner.endsWithConnection || unwraps || !request.bodyComplete { request.keepAlive = false }
+        request.endsWithConnection = scanner.endsWithConnection || unwraps
+        if request.endsWithConnection || !request.bodyComplete { request.keepAlive = false }
         appendAnswerHead(of: upstream, side: pool.side, reason: reason, dropsFraming: unwraps)
         capture?.begin(upstream.input.readable, head)
         let reusable = head.keepAlive && !scanner.endsWithConnection

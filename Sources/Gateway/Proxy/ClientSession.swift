@@ -75,7 +75,10 @@ final class ClientSession: @unchecked Sendable {
             await closeGently()
         } catch {
             client.partner = nil
-            if isServing { bookUnfinished() }
+            if isServing {
+                bookUnfinished()
+                if request.brokeOff, request.endsWithConnection { client.endsInReset() }
+            }
         }
     }
 

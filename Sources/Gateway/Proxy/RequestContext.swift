@@ -53,4 +53,6 @@ struct RequestContext {
     var isAccepted = false
     /// The backend broke off in the middle of an answer that the client has got a part of.
     var brokeOff = false
+    /// The answer's end is that of the connection: only how that ends can tell a whole answer from one that broke off.
+    var endsWithConnection = false
 }

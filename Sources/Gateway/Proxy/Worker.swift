@@ -221,7 +221,7 @@ final class Worker: @unchecked Sendable {
         }
         http2[ObjectIdentifier(session)] = session
         // It could not know, and is about to ask: it is told after its first requests.
-        if isDraining { loop.schedule(after: graceMilliseconds) { session.shutDown() } }
+        if isDraining { session.shutDownSoon(after: graceMilliseconds) }
         Task.immediate(executorPreference: loop) {
             await session.serve()
             self.http2[ObjectIdentifier(session)] = nil
@@ -297,9 +297,8 @@ final class Worker: @unchecked Sendable {
         reportDrained()
     }
 
-    /// How long those who have only just connected may take to ask once the gateway drains: a second, but no more than half
-    /// of `timeouts.drain`.
-    private var graceMilliseconds: Int64 { min(1000, snapshot.settings.timeouts.drainMilliseconds / 2) }
+    /// How long those who have only just connected may take to ask once the gateway drains: a tenth of `timeouts.drain`.
+    private var graceMilliseconds: Int64 { snapshot.settings.timeouts.drainMilliseconds / 10 }
 
     func reportDrained() {
         guard sessions.isEmpty, http2.isEmpty, undecided.isEmpty else { return }

@@ -20,7 +20,7 @@ struct TracingRules: Sendable {
 
     /// A new trace, sampled or not by its id: whoever draws by the id draws alike.
     func begin(_ high: UInt64, _ low: UInt64) -> TraceParent {
-        let isSampled = (low >> 32) &* 10_000 >> 32 < sampleHundredths
+        let isSampled = ((low >> 32) &* 10_000) >> 32 < sampleHundredths
         return TraceParent(high: high, low: high == 0 && low == 0 ? 1 : low, parent: 0, flags: isSampled ? 1 : 0)
     }
 }

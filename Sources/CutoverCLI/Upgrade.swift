@@ -1,4 +1,5 @@
 import CLinux
+import Configuration
 import ControlPlane
 import Gateway
 import Glibc
@@ -12,9 +13,11 @@ struct Upgrade: Sendable {
     private let begin: Beginning
     /// `check` with the flags of this `serve`.
     private let checkArguments: [String]
+    private let load: @Sendable () -> ConfigurationOutcome
 
     init(_ invocation: Invocation, _ begin: Beginning) {
         self.begin = begin
+        load = { invocation.loadConfiguration() }
         checkArguments =
             ["cutover", "check"]
             + configurationFlags.flatMap { flag in invocation.value(flag.name).map { ["--\(flag.name)", $0] } ?? [] }
@@ -29,6 +32,12 @@ struct Upgrade: Sendable {
         guard check.isDone else {
             logLine("upgrade refused, nothing was changed: \(program) check: \(check.reason)")
             for line in check.output.split(separator: "\n").prefix(50) { logLine(String(line)) }
+            return nil
+        }
+        let obstacles = obstacles(server)
+        guard obstacles.isEmpty else {
+            logLine("upgrade refused, nothing was changed: with the configuration as it is now no program could start:")
+            for line in obstacles { logLine(line) }
             return nil
         }
         // Opened before the drain: there may be no other way back.
@@ -46,6 +55,17 @@ struct Upgrade: Sendable {
             formerProgram: former >= 0 ? former : nil, manager: begin.manager)
         logLine("upgrade: \(program) cannot be run: \(failure); this program goes on")
         begin.startAnew()
+    }
+
+    /// What the configuration asks for and cannot be had. `check` looks at the text alone, and the way back leads through the same text.
+    private func obstacles(_ server: GatewayServer) -> [String] {
+        switch load() {
+        case .ok(let settings, _): return server.obstacles(to: settings)
+        case .errors:
+            // It has keys that only the new program knows.
+            logLine("upgrade: this program does not know the configuration that \(begin.program) accepts, and cannot try it out")
+            return []
+        }
     }
 
     /// How long the new program may take for `check`; it is killed then.

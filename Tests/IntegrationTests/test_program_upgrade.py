@@ -239,6 +239,95 @@ def test_more_and_fewer_loops_take_over_the_same_sockets(make_gateway, legacy_st
     prove(gateway, clients, legacy_store, new_store)
 
 
+def change(gateway, **keys):
+    """The configuration file has other values for some keys, as an operator would edit it."""
+    gateway.config_file.write_text(json.dumps({**gateway.config, **keys}, indent=1))
+
+
+def refused(gateway, says, number=1):
+    """Asks for an upgrade that the gateway must refuse before it drains anybody, by a line that says what is wrong."""
+    starts = gateway.log().count("cutover: ready")
+    gateway.process.send_signal(signal.SIGUSR2)
+    refusals = "upgrade refused, nothing was changed"
+    eventually(lambda: gateway.log().count(refusals) == number or gateway.process.poll() is not None, "it is refused", 30)
+    eventually(lambda: says in gateway.log().rpartition(refusals)[2], f"the log says {says}", 30)
+    assert gateway.process.poll() is None
+    assert gateway.log().count("cutover: ready") == starts and "draining" not in gateway.log()
+
+
+def goes_on(gateway, clients, *stores):
+    """Clients are answered; the mended configuration is taken over by the next upgrade; nobody noticed any of it."""
+    clients.go_on(30)
+    upgrade(gateway)
+    clients.go_on(30)
+    prove(gateway, clients, *stores)
+
+
+@pytest.mark.parametrize("key", ["listen", "admin"])
+def test_an_address_that_another_process_has_refuses_the_upgrade(
+        make_gateway, legacy_store, new_store, program, key):
+    gateway = make_gateway(legacy_store, new_store, config={"timeouts": {"drain": "10s"}}, **program.options)
+    clients = Clients(gateway, 4)
+    clients.go_on(30)
+    with listener() as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        change(gateway, **{key: ["127.0.0.1:0", address] if key == "listen" else {"listen": address}})
+        refused(gateway, f"cannot listen on {address}: address already in use")
+        clients.go_on(30)
+        refused(gateway, f"cannot listen on {address}: address already in use", 2)
+    # The other process is gone: the same configuration can be had.
+    goes_on(gateway, clients, legacy_store, new_store)
+    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), 20) as client:
+        client.sendall(b"GET /readyz HTTP/1.1\r\nHost: a\r\nX-User-Id: u\r\nConnection: close\r\n\r\n")
+        assert client.recv(9) == b"HTTP/1.1 "
+
+
+def test_a_data_directory_of_another_gateway_refuses_the_upgrade(make_gateway, legacy_store, new_store, program):
+    other = make_gateway(legacy_store, new_store)
+    gateway = make_gateway(legacy_store, new_store, config={"timeouts": {"drain": "10s"}}, **program.options)
+    clients = Clients(gateway, 4)
+    clients.go_on(30)
+    change(gateway, data=str(other.data))
+    refused(gateway, f"data directory {other.data} is in use by process {other.process.pid}")
+    clients.go_on(30)
+    change(gateway, data=str(gateway.directory / "missing" / "data"))
+    refused(gateway, "cannot create data directory", 2)
+    # The trial has not kept the lock of the directory that it could have.
+    change(gateway, data=str(gateway.directory / "elsewhere"), store="postgresql://nobody@127.0.0.1:1/none")
+    refused(gateway, "store: PostgreSQL at 127.0.0.1:1", 3)
+    gateway.settle()
+    change(gateway, data=str(gateway.directory / "elsewhere"))
+    goes_on(gateway, clients, legacy_store, new_store)
+    assert (gateway.directory / "elsewhere" / "journal.sqlite").exists()
+    assert other.get("/notes/none").status == 404
+
+
+def test_a_store_that_cannot_be_reached_refuses_the_upgrade(make_gateway, legacy_store, new_store, program):
+    gateway = make_gateway(legacy_store, new_store, config={"timeouts": {"drain": "10s"}}, **program.options)
+    clients = Clients(gateway, 4)
+    clients.go_on(30)
+    change(gateway, store="postgresql://nobody@127.0.0.1:1/none")
+    refused(gateway, "store: PostgreSQL at 127.0.0.1:1, database none cannot be connected to")
+    change(gateway, access_log={"file": str(gateway.directory / "missing" / "access.log")})
+    refused(gateway, "missing/access.log", 2)
+    change(gateway)
+    goes_on(gateway, clients, legacy_store, new_store)
+
+
+def test_what_the_gateway_itself_has_by_another_name_is_in_nobodys_way(make_gateway, legacy, new, program, scratch):
+    """The port with a wider address, client and admin exchanged, the directory by a link: all of it can be had after the drain."""
+    gateway = make_gateway(legacy, new, **program.options)
+    ports = gateway.port, gateway.admin_port
+    link = scratch / "link"
+    link.symlink_to(gateway.data)
+    for client, admin in ((f"0.0.0.0:{ports[0]}", f"127.0.0.1:{ports[1]}"), (f"127.0.0.1:{ports[1]}", f"127.0.0.1:{ports[0]}")):
+        change(gateway, listen=client, admin={"listen": admin}, data=str(link))
+        upgrade(gateway)
+        assert gateway.get("/").status == 200
+    assert (gateway.port, gateway.admin_port) == ports[::-1]
+    assert "refused" not in gateway.log()
+
+
 def test_a_service_manager_sees_one_process_and_its_socket_lives_on(
         make_gateway, legacy_store, new_store, program, scratch):
     manager = ServiceManager(scratch)

@@ -117,6 +117,11 @@ package final class GatewayServer: Sendable {
         return outcome
     }
 
+    /// What would keep a process with these settings from starting in the place of this one; empty when nothing is known. Blocks.
+    package func obstacles(to fresh: Settings) -> [String] {
+        Rehearsal(inUse: parts.settings, sockets: sockets).obstacles(to: fresh)
+    }
+
     /// Beyond `timeouts.drain`: for the store and the last alerts.
     private static let closingMilliseconds: Int64 = 15_000
 

@@ -94,6 +94,20 @@ package final class ListeningSockets: Sendable {
         return shares
     }
 
+    /// Whether a process that takes the place of this one could listen on an address: binds it and closes it again, unless a socket
+    /// for it is at hand. Blocks, for names.
+    /// - Throws: why it cannot be listened on.
+    package func tryOut(_ address: String) throws(ListenError) {
+        let ours = state.withLock { $0.held + $0.passed }
+        // One that is to be there under another name or for others, or is a part of it (127.0.0.1 of 0.0.0.0), is in its way only now:
+        // the next process closes it before it binds. Who else is in its way cannot be told then.
+        let isAtHand = ours.contains {
+            $0.configured == address || PassedSocket.listener($0.descriptor, overlaps: address)
+        }
+        guard !isAtHand else { return }
+        for descriptor in try bind(address, count: 1).descriptors { CLinux.close(descriptor) }
+    }
+
     private func duplicate(_ socket: Held, _ address: String) throws(ListenError) -> Int32 {
         let descriptor = clinux_duplicate(socket.descriptor)
         guard descriptor >= 0 else {

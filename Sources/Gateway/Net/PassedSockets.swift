@@ -140,10 +140,20 @@ extension PassedSocket {
             return false
         }
         guard port == ownPort || port == 0 else { return false }
-        let any: Set = ["", "*", "0.0.0.0", "::"]
-        if any.contains(host) { return any.contains(ownHost) }
+        if PassedSocket.everyHost.contains(host) { return PassedSocket.everyHost.contains(ownHost) }
         return resolve(host: host, port: port, passive: true).contains { $0.host == ownHost }
     }
+
+    /// Whether an address cannot be bound as long as a listening socket is open. Looks names up: blocks.
+    static func listener(_ descriptor: Int32, overlaps configured: String) -> Bool {
+        guard let (host, port) = splitAddress(configured) else { return false }
+        guard let (ownHost, ownPort) = splitAddress(localAddress(of: descriptor)) else { return false }
+        guard port == ownPort else { return false }
+        return everyHost.contains(host) || everyHost.contains(ownHost)
+            || resolve(host: host, port: port, passive: true).contains { $0.host == ownHost }
+    }
+
+    private static let everyHost: Set = ["", "*", "0.0.0.0", "::"]
 }
 
 /// Where a socket is bound, in numbers; empty for what has no address.

@@ -178,20 +178,21 @@ package final class LocalService: @unchecked Sendable {
         sessions[ObjectIdentifier(session)] = session
         Task.immediate(executorPreference: loop) {
             var isFit = true
-            if let stream { isFit = await self.secure(connection, with: stream) }
+            if let stream { isFit = await self.secure(session, with: stream) }
             if isFit { await session.serve(self.handler) }
             connection.close()
             self.sessions[ObjectIdentifier(session)] = nil
         }
     }
 
-    private func secure(_ connection: Connection, with stream: TLSStream) async -> Bool {
+    private func secure(_ session: ServiceSession, with stream: TLSStream) async -> Bool {
         do throws(TLSFailure) {
-            try await connection.secure(with: stream, timeout: LocalService.handshakeMilliseconds)
+            try await session.connection.secure(with: stream, timeout: LocalService.handshakeMilliseconds)
             metrics?.tlsHandshake(.admin, isVersion13: stream.isVersion13, isResumed: stream.isResumed)
             return true
         } catch {
             metrics?.tlsFailure(.admin, error.reason)
+            if error.isPlainHTTP { await session.sayThatThisIsTLS() }
             return false
         }
     }

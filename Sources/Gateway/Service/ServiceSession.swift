@@ -171,6 +171,13 @@ final class ServiceSession {
         }
     }
 
+    /// Whoever has spoken HTTP without TLS is told so in the same way.
+    func sayThatThisIsTLS() async {
+        guard connection.isOpen else { return }
+        connection.giveUpTLS()
+        do throws(IOFailure) { try await refuse(400, "this address speaks TLS: write https") } catch {}
+    }
+
     private func refuse(_ status: Int, _ detail: String) async throws(IOFailure) {
         let body =
             "{\"type\":\"about:blank\",\"title\":\(jsonString("\(StatusText.reason(status))")),\"status\":\(status),"

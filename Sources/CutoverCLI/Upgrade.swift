@@ -57,13 +57,13 @@ struct Upgrade: Sendable {
         begin.startAnew()
     }
 
-    /// What the configuration asks for and cannot be had. `check` looks at the text alone, and the way back leads through the same text.
+    /// What the configuration asks for and cannot be had. `check` looks at the text alone, and the way back would read the same text.
     private func obstacles(_ server: GatewayServer) -> [String] {
         switch load() {
         case .ok(let settings, _): return server.obstacles(to: settings)
         case .errors:
             // It has keys that only the new program knows.
-            logLine("upgrade: this program does not know the configuration that \(begin.program) accepts, and cannot try it out")
+            logLine("upgrade: \(begin.program) accepts a configuration that this one cannot read: it is not tried out")
             return []
         }
     }

@@ -249,9 +249,10 @@ def refused(gateway, says, number=1):
     starts = gateway.log().count("cutover: ready")
     gateway.process.send_signal(signal.SIGUSR2)
     refusals = "upgrade refused, nothing was changed"
-    eventually(lambda: gateway.log().count(refusals) == number or gateway.process.poll() is not None, "it is refused", 30)
+    ended = gateway.process.poll
+    eventually(lambda: gateway.log().count(refusals) == number or ended() is not None, "it is refused", 30)
     eventually(lambda: says in gateway.log().rpartition(refusals)[2], f"the log says {says}", 30)
-    assert gateway.process.poll() is None
+    assert ended() is None
     assert gateway.log().count("cutover: ready") == starts and "draining" not in gateway.log()
 
 
@@ -314,14 +315,39 @@ def test_a_store_that_cannot_be_reached_refuses_the_upgrade(make_gateway, legacy
     goes_on(gateway, clients, legacy_store, new_store)
 
 
+def test_a_shared_store_is_taken_up_by_an_upgrade_once_it_is_there(
+        make_gateway, legacy, new, program, shared_postgres):
+    gateway = make_gateway(legacy, new, **program.options)
+    url = shared_postgres.url("not_yet")
+    change(gateway, store=url)
+    refused(gateway, 'database "not_yet" does not exist')
+    shared_postgres.query("postgres", "CREATE DATABASE not_yet")
+    upgrade(gateway)
+    assert gateway.status()["store"]["kind"] == "postgresql"
+    assert gateway.get("/").status == 200
+
+
+def test_a_configuration_that_only_the_new_program_can_read_is_left_to_it(make_gateway, legacy, new, program):
+    gateway = make_gateway(legacy, new, **program.options)
+    known = gateway.directory / "known.yaml"
+    known.write_text(json.dumps(gateway.config))
+    change(gateway, key_of_a_later_version=1)
+    program.point_to(program.script(
+        "later", f'[ "$1" = check ] || exec {BINARY} serve --config {known}'))
+    upgrade(gateway)
+    assert "accepts a configuration that this one cannot read" in gateway.log()
+    assert gateway.get("/").status == 200
+
+
 def test_what_the_gateway_itself_has_by_another_name_is_in_nobodys_way(make_gateway, legacy, new, program, scratch):
-    """The port with a wider address, client and admin exchanged, the directory by a link: all of it can be had after the drain."""
+    """The port with a wider address, client and admin exchanged, the directory by a link: free after the drain."""
     gateway = make_gateway(legacy, new, **program.options)
     ports = gateway.port, gateway.admin_port
     link = scratch / "link"
     link.symlink_to(gateway.data)
-    for client, admin in ((f"0.0.0.0:{ports[0]}", f"127.0.0.1:{ports[1]}"), (f"127.0.0.1:{ports[1]}", f"127.0.0.1:{ports[0]}")):
-        change(gateway, listen=client, admin={"listen": admin}, data=str(link))
+    for client, first, admin, second in (("0.0.0.0", 0, "127.0.0.1", 1), ("127.0.0.1", 1, "127.0.0.1", 0)):
+        change(
+            gateway, listen=f"{client}:{ports[first]}", admin={"listen": f"{admin}:{ports[second]}"}, data=str(link))
         upgrade(gateway)
         assert gateway.get("/").status == 200
     assert (gateway.port, gateway.admin_port) == ports[::-1]

@@ -28,7 +28,11 @@ enum SourceTree {
         if isDirectory {
             paths = try manager.subpathsOfDirectory(atPath: root + "/" + folder).map { folder + "/" + $0 }
         }
-        return try paths.sorted().filter { path in endings.contains { path.hasSuffix($0) } }.map { path in
+        let named = paths.sorted().filter { path in endings.contains { path.hasSuffix($0) } }
+        return try named.compactMap { path in
+            var isDirectory = false
+            _ = manager.fileExists(atPath: root + "/" + path, isDirectory: &isDirectory)
+            if isDirectory { return nil }
             let data = try Data(contentsOf: URL(fileURLWithPath: root + "/" + path))
             return SourceFile(path: path, text: String(decoding: data, as: UTF8.self))
         }

@@ -1,4 +1,4 @@
-"""Server-sent events and other answers without an end: passed on as they come, never shadowed to their end or compared."""
+"""Server-sent events and other answers without an end: passed on as they come, never compared."""
 
 import threading
 
@@ -54,7 +54,8 @@ def test_a_stream_may_be_silent_for_longer_than_the_backends_timeout(make_gatewa
         assert client.reader.exactly(len(expected)) == expected
 
 
-@pytest.mark.parametrize("kind, idle", [("text/event-stream", "1s"), ("text/plain", "60s"), ("text/event-streams", "60s")])
+@pytest.mark.parametrize(
+    "kind, idle", [("text/event-stream", "1s"), ("text/plain", "60s"), ("text/event-streams", "60s")])
 def test_silence_has_an_end(make_gateway, legacy, new, kind, idle):
     legacy.answer = lambda _: [head(kind), event("a"), HANG]
     config = {"backends": {"legacy": {"timeout": "500ms"}}, "timeouts": {"client_idle": idle}}

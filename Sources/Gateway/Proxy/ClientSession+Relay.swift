@@ -18,8 +18,7 @@ extension ClientSession {
         outlivesClient: Bool = false
     ) async throws(SessionEnd) -> Bool {
         dropRequest()
-        var isClientGone = false
-        var turns = 0
+        var (isClientGone, turns) = (false, 0)
         let head = upstream.head
         request.answered = head.status
         request.decision = Decision(side: pool.side, reason: reason)

@@ -163,6 +163,8 @@ package struct LimitSettings: Sendable, Equatable {
     package var connections = 50_000
     /// Connections of one client, over all workers and listeners; 0: no limit.
     package var connectionsPerAddress = 0
+    /// Tunnels (WebSocket), over all workers and both backends.
+    package var tunnels = 5_000
 
     package init() {}
 }

@@ -60,6 +60,11 @@
     /// Shadow reads that new was not asked for while its breaker was open.
     @inlinable package static var shadowKeptAway: Int { 138 }
 
+    /// Tunnels opened, by backend.
+    @inlinable package static var tunnelsOpened: Int { 140 }
+    /// Bytes through tunnels: to the backend, to the client.
+    @inlinable package static var tunnelBytes: Int { 142 }
+
     /// Tokens and signed cookies refused, by reason.
     @inlinable package static var identityRejections: Int { 176 }
     /// Tokens looked for among those verified before: found, not found.
@@ -75,6 +80,8 @@
     @inlinable package static var shadowInFlight: Int { 199 }
     /// Requests under way.
     @inlinable package static var requestsInFlight: Int { 200 }
+    /// Open tunnels, by backend.
+    @inlinable package static var tunnels: Int { 201 }
     /// One past the last gauge.
     @inlinable package static var gaugesEnd: Int { 256 }
 

@@ -176,6 +176,7 @@
     case http2Flood = "http2_flood"
     case listenerConnections = "listener_connections"
     case clientConnectionsPerAddress = "client_connections_per_address"
+    case tunnels = "tunnels"
 
     /// Position in the cell map.
     @inlinable package var index: Int {
@@ -197,6 +198,7 @@
         case .http2Flood: 14
         case .listenerConnections: 15
         case .clientConnectionsPerAddress: 16
+        case .tunnels: 17
         }
     }
 }

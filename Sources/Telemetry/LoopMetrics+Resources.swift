@@ -17,6 +17,20 @@ extension LoopMetrics {
     @inlinable @inline(__always)
     package func requestsInFlight(by delta: Int) { adjust(Cells.requestsInFlight, by: delta) }
 
+    /// A backend has agreed to a tunnel (counted as open until `tunnelClosed`).
+    package func tunnelOpened(_ backend: Backend) {
+        add(Cells.tunnelsOpened + backend.index)
+        adjust(Cells.tunnels + backend.index, by: 1)
+    }
+
+    /// A tunnel is over.
+    package func tunnelClosed(_ backend: Backend) { adjust(Cells.tunnels + backend.index, by: -1) }
+
+    /// So many bytes have passed through a tunnel.
+    package func tunnelBytes(toClient: Bool, _ count: Int) {
+        add(Cells.tunnelBytes + (toClient ? 1 : 0), UInt64(count))
+    }
+
     /// An upstream connection entered a state; pair it with `upstreamLeft`.
     @inlinable @inline(__always)
     package func upstreamEntered(_ backend: Backend, _ state: ConnectionState) {

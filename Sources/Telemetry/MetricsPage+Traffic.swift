@@ -42,6 +42,15 @@ extension PrometheusText {
         sample([], snapshot.requestsOfNewUsers)
         begin("cutover_requests_in_flight", .gauge, "Requests under way.")
         sample([], snapshot.gauge(Cells.requestsInFlight))
+        begin("cutover_tunnels", .gauge, "Open tunnels (WebSocket), by the backend at their end.")
+        for backend in Backend.allCases { sample([backend.pair], snapshot.gauge(Cells.tunnels + backend.index)) }
+        begin("cutover_tunnels_opened_total", .counter, "Tunnels that a backend has agreed to.")
+        for backend in Backend.allCases {
+            sample([backend.pair], snapshot.counter(Cells.tunnelsOpened + backend.index))
+        }
+        begin("cutover_tunnel_bytes_total", .counter, "Bytes that passed through tunnels, by where they went.")
+        sample([("to", "backend")], snapshot.counter(Cells.tunnelBytes))
+        sample([("to", "client")], snapshot.counter(Cells.tunnelBytes + 1))
         begin(
             "cutover_client_aborts_total", .counter, "Requests whose client went away before its answer was complete.")
         sample([], snapshot.counter(Cells.clientAborts))

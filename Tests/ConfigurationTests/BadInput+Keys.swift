@@ -41,7 +41,7 @@ let badKeys: [BadInput] = [
         "cutover.yaml:1: routes: a mapping where a list is expected; accepted: mappings with match and kind"),
     BadInput(
         "limits: [1]",
-        "cutover.yaml:1: limits: a list where a mapping is expected; accepted: target, header_line, headers, header_lines, connections, connections_per_address"
+        "cutover.yaml:1: limits: a list where a mapping is expected; accepted: target, header_line, headers, header_lines, connections, connections_per_address, tunnels"
     ),
     BadInput(
         "plan: {name: x}",

@@ -136,7 +136,7 @@ import Testing
         let outcome = load(
             minimal + """
                 timeouts: {client_idle: 1s, head: 2s, body: 3s, drain: 0s}
-                limits: {target: 1KiB, header_line: 2KiB, headers: 3KiB, header_lines: 4, connections: 5, connections_per_address: 6}
+                limits: {target: 1KiB, header_line: 2KiB, headers: 3KiB, header_lines: 4, connections: 5, connections_per_address: 6, tunnels: 7}
                 writes: {body_max: 1024, retry_min: 1s, retry_max: 2m, answer: both, idempotency_retention: 2d}
                 fallback: {on: [5xx], breaker: {errors: 12.5%, window: 2s, min_requests: 3, open_for: 4s}}
                 user: {anonymous: "hash:X-Device", algorithm: nginx, salt: 42}
@@ -148,7 +148,8 @@ import Testing
         #expect(timeouts.bodyMilliseconds == 3000 && timeouts.drainMilliseconds == 0)
         let limits = settings.limits
         #expect(limits.targetBytes == 1024 && limits.headerLineBytes == 2048 && limits.headerBytes == 3072)
-        #expect(limits.headerLines == 4 && limits.connections == 5 && limits.connectionsPerAddress == 6)
+        #expect(limits.headerLines == 4 && limits.connections == 5)
+        #expect(limits.connectionsPerAddress == 6 && limits.tunnels == 7)
         let writes = settings.writes
         #expect(writes.bodyMaxBytes == 1024 && writes.answersAfterBoth)
         #expect(writes.retryMinMilliseconds == 1000 && writes.retryMaxMilliseconds == 120_000)

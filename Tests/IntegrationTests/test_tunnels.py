@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import threading
+import time
 
 import pytest
 
@@ -16,6 +17,7 @@ from websockets.sync.server import serve
 
 from support.backend import reply
 from support.waiting import eventually
+from support.wire import request_bytes
 
 DEADLINE = 30
 
@@ -205,3 +207,71 @@ def test_a_drain_cuts_tunnels_when_its_time_is_over(make_gateway, chats):
         gateway.process.wait(DEADLINE)
     assert "cut off" in gateway.log()
     assert chats[0].closed.wait(DEADLINE)
+
+
+def test_tunnels_are_counted_by_side_and_what_passes_by_where_it_goes(make_gateway, chats):
+    gateway = make_gateway(*chats, percent=100)
+    with open_tunnel(gateway, compression=None) as peer:
+        assert greeting(peer) == "new"
+        peer.send("x" * 1000)
+        assert peer.recv(timeout=DEADLINE) == "x" * 1000
+        metrics = gateway.metrics()
+        assert [metrics("cutover_tunnels", backend=backend) for backend in ("legacy", "new")] == [0, 1]
+    eventually(lambda: gateway.metrics()("cutover_tunnels", backend="new") == 0, "it is over")
+    metrics = gateway.metrics()
+    assert metrics("cutover_tunnels_opened_total", backend="new") == 1
+    assert metrics("cutover_tunnel_bytes_total", to="backend") > 1000
+    assert metrics("cutover_tunnel_bytes_total", to="client") > 1000
+
+
+def test_tunnels_take_no_connection_from_requests(make_gateway, chats):
+    """Two connections to the backend, and five tunnels."""
+    gateway = make_gateway(*chats, config={"workers": 1, "backends": {"legacy": {"max_connections": 2}}})
+    with contextlib.ExitStack() as stack:
+        peers = [stack.enter_context(open_tunnel(gateway)) for _ in range(5)]
+        assert [greeting(peer) for peer in peers] == ["legacy"] * 5
+        # A server of WebSockets alone answers an ordinary request with 426.
+        assert [gateway.get("/", user="u").status for _ in range(5)] == [426] * 5
+
+
+def test_more_tunnels_than_may_be_are_refused_until_one_ends(make_gateway, chats):
+    gateway = make_gateway(*chats, config={"workers": 1, "limits": {"tunnels": 2}})
+    with open_tunnel(gateway) as first:
+        with open_tunnel(gateway) as second:
+            assert greeting(first) == greeting(second) == "legacy"
+            with pytest.raises(InvalidStatus) as refused:
+                open_tunnel(gateway)
+            answer = refused.value.response
+            assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+            assert json.loads(answer.body)["type"] == "urn:cutover:problem/tunnels-busy"
+            assert gateway.metrics()("cutover_limit_hits_total", limit="tunnels") == 1
+        eventually(lambda: gateway.metrics()("cutover_tunnels", backend="legacy") == 1, "one is over")
+        with open_tunnel(gateway) as third:
+            assert greeting(third) == "legacy"
+
+
+def test_silence_in_both_directions_ends_a_tunnel_and_talk_in_one_keeps_it(make_gateway, chats):
+    gateway = make_gateway(*chats, config={"timeouts": {"client_idle": "1s"}})
+    with open_tunnel(gateway, ping_interval=None) as peer:
+        greeting(peer)
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            # An unsolicited pong is answered by nobody (RFC 6455 §5.5.3).
+            peer.pong()
+            time.sleep(0.2)
+        peer.send("still here")
+        assert peer.recv(timeout=DEADLINE) == "still here"
+        with pytest.raises(ConnectionClosed):
+            peer.recv(timeout=DEADLINE)
+
+
+def test_text_right_behind_the_clients_head_arrives(make_gateway, chats):
+    gateway = make_gateway(*chats)
+    with gateway.connect() as client:
+        hello = b"\x81\x85\0\0\0\0early"
+        client.send(request_bytes("GET", "/chat", [
+            ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
+            ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")], user="u") + hello)
+        assert client.head().status == 101
+        assert client.reader.exactly(8) == b"\x81\x06legacy"
+        assert client.reader.exactly(7) == b"\x81\x05early"

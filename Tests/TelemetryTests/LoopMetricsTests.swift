@@ -40,7 +40,7 @@ private func everyEvent() -> [(LoopMetrics) -> Void] {
     var events: [(LoopMetrics) -> Void] = [
         { $0.writeReceived() }, { $0.conflictedWrite() }, { $0.requestOfNewUser() }, { $0.staleRead() },
         { $0.clientAbort() }, { $0.malformedRequest() }, { $0.idempotentReplay() }, { $0.requestsInFlight(by: 1) },
-        { $0.shadowInFlight(by: 1) },
+        { $0.shadowInFlight(by: 1) }, { $0.tunnelBytes(toClient: false, 1) }, { $0.tunnelBytes(toClient: true, 1) },
     ]
     for backend in Backend.allCases {
         for failed in [false, true] {

@@ -42,7 +42,7 @@ enum Schema {
     static let timeouts = Section(path: "timeouts", keys: ["client_idle", "head", "body", "drain"])
     static let limits = Section(
         path: "limits",
-        keys: ["target", "header_line", "headers", "header_lines", "connections", "connections_per_address"])
+        keys: ["target", "header_line", "headers", "header_lines", "connections", "connections_per_address", "tunnels"])
     static let route = Section(
         path: "routes[]",
         keys: [

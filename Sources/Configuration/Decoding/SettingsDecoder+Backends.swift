@@ -44,6 +44,7 @@ extension SettingsDecoder {
         section.setPlain(&settings.limits.connections, "connections", Value.integer(1...10_000_000))
         section.setPlain(
             &settings.limits.connectionsPerAddress, "connections_per_address", Value.integer(0...10_000_000))
+        section.setPlain(&settings.limits.tunnels, "tunnels", Value.integer(0...10_000_000))
     }
 }
 

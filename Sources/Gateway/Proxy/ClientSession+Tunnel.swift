@@ -6,7 +6,11 @@ import Telemetry
 extension ClientSession {
     /// An upgrade (WebSocket): the user's side decides; when it agrees, bytes pass both ways until either end is done or
     /// nothing has come from either for `timeouts.client_idle` (RFC 9110 §7.8).
+    ///
+    /// Limit: `limits.tunnels`; over it the answer is 503. A tunnel holds no place in its backend's pool.
     func tunnel() async throws(SessionEnd) {
+        guard worker.takeTunnel() else { return try await answer(.tunnelsBusy) }
+        defer { worker.tunnelEnded() }
         let pool = worker.pool(request.decision.side)
         let upstream: Connection
         let asked = askedAt
@@ -29,8 +33,9 @@ extension ClientSession {
         request.keepAlive = false
         appendAnswerHead(of: upstream, side: pool.side, reason: request.decision.reason, dropsFraming: false)
         upstream.input.consume(upstream.head.length)
+        pool.letGo(upstream)
         await passBothWays(upstream, idle: snapshot.settings.timeouts.clientIdleMilliseconds)
-        pool.discard(upstream)
+        pool.endTunnel(upstream)
     }
 
     private func offerUpgrade(_ pool: UpstreamPool) async throws(UpstreamFailure) -> Connection {
@@ -55,12 +60,19 @@ extension ClientSession {
         let client = client
         do throws(IOFailure) { try await client.flush(timeout: idle) } catch { return }
         let activity = Activity()
-        let way = Way(from: client, to: upstream, idle: idle, activity, loop)
-        Task.immediate(executorPreference: loop) { await way.pass() }
-        await Way(from: upstream, to: client, idle: idle, activity, loop).pass()
+        let up = Way(from: client, to: upstream, idle: idle, activity, loop) { [metrics] in
+            metrics.tunnelBytes(toClient: false, $0)
+        }
+        let down = Way(from: upstream, to: client, idle: idle, activity, loop) { [metrics] in
+            metrics.tunnelBytes(toClient: true, $0)
+        }
+        Task.immediate(executorPreference: loop) { await up.pass() }
+        await down.pass()
         // The other way ends too: its connections are closed under it.
         client.interrupt(.aborted)
-        await withUnsafeContinuation { way.whenDone($0) }
+        await withUnsafeContinuation { up.whenDone($0) }
+        record?.requestBytes &+= up.passed
+        record?.responseBytes &+= down.passed
     }
 }
 
@@ -76,10 +88,17 @@ private final class Way: @unchecked Sendable {
     private let idle: Int64
     private let activity: Activity
     private let loop: EventLoop
+    private let count: (Int) -> Void
+    private(set) var passed = 0
     private var isDone = false
     private var waiter: UnsafeContinuation<Void, Never>?
 
-    init(from source: Connection, to sink: Connection, idle: Int64, _ activity: Activity, _ loop: EventLoop) {
+    /// - Parameter count: hears of every piece that has passed.
+    init(
+        from source: Connection, to sink: Connection, idle: Int64, _ activity: Activity, _ loop: EventLoop,
+        count: @escaping (Int) -> Void
+    ) {
+        self.count = count
         self.source = source
         self.sink = sink
         self.idle = idle
@@ -90,7 +109,12 @@ private final class Way: @unchecked Sendable {
     func pass() async {
         do throws(IOFailure) {
             while true {
-                if !source.input.isEmpty { try await sink.write(source.input, source.input.count, timeout: idle) }
+                if !source.input.isEmpty {
+                    let bytes = source.input.count
+                    try await sink.write(source.input, bytes, timeout: idle)
+                    passed &+= bytes
+                    count(bytes)
+                }
                 do throws(IOFailure) {
                     try await source.fill(timeout: idle)
                     activity.at = loop.now

@@ -22,6 +22,8 @@ enum OwnAnswer {
     case badWrite(String)
     case journalUnavailable
     case laneBusy
+    /// There are as many tunnels as `limits.tunnels` allows.
+    case tunnelsBusy
 
     var status: Int {
         switch self {
@@ -39,7 +41,7 @@ enum OwnAnswer {
         case .staleRevision, .keyRunning, .answerNotKept: 409
         case .keyReused: 422
         case .badWrite, .keyMissing: 400
-        case .journalUnavailable, .laneBusy: 503
+        case .journalUnavailable, .laneBusy, .tunnelsBusy: 503
         }
     }
 
@@ -68,6 +70,7 @@ enum OwnAnswer {
         case .badWrite: "unusable-write"
         case .journalUnavailable: "journal-unavailable"
         case .laneBusy: "earlier-write-outstanding"
+        case .tunnelsBusy: "tunnels-busy"
         }
     }
 
@@ -99,6 +102,7 @@ enum OwnAnswer {
         case .journalUnavailable: "writes cannot be made durable at the moment; nothing was changed"
         case .laneBusy:
             "an earlier write to the same record has not reached the backend yet; try again with the same key"
+        case .tunnelsBusy: "there are as many tunnels as may be"
         }
     }
 
@@ -106,7 +110,7 @@ enum OwnAnswer {
     var retryAfter: Int? {
         switch self {
         case .keyRunning, .journalUnavailable, .laneBusy: 1
-        case .upstream(.exhausted): 1
+        case .upstream(.exhausted), .tunnelsBusy: 1
         default: nil
         }
     }

@@ -35,6 +35,7 @@ final class Worker: @unchecked Sendable {
     private var undecided: [ObjectIdentifier: UndecidedClient] = [:]
     private(set) lazy var resting = RestingClients(worker: self)
     private let workers: Int
+    private var tunnels = 0
     private var whenDrained: (@Sendable () -> Void)?
 
     init(
@@ -131,9 +132,24 @@ final class Worker: @unchecked Sendable {
         let settings = snapshot.settings
         let descriptors = Int(clamping: clinux_descriptor_limit())
         let upstream = min(settings.legacy.maxConnections + settings.new.maxConnections, descriptors / 2)
-        let room = max(descriptors / 4, descriptors - upstream - Worker.reservedDescriptors)
+        let room = max(descriptors / 4, descriptors - upstream - tunnels * workers - Worker.reservedDescriptors)
         return max(1, min(settings.limits.connections, room) / workers)
     }
+
+    /// Takes one of the places that this loop has for tunnels: its share of `limits.tunnels`, and of a quarter of the
+    /// descriptors, because each holds one towards a backend beside its client's. `tunnelEnded` gives it back.
+    func takeTunnel() -> Bool {
+        let limit = snapshot.settings.limits.tunnels
+        let most = limit == 0 ? 0 : max(1, min(limit, Int(clamping: clinux_descriptor_limit()) / 4) / workers)
+        guard tunnels < most else {
+            metrics.limitHit(.tunnels)
+            return false
+        }
+        tunnels += 1
+        return true
+    }
+
+    func tunnelEnded() { tunnels -= 1 }
 
     /// For files, loops, and the admin listener with its connections.
     private static let reservedDescriptors = 96

@@ -204,6 +204,21 @@ final class UpstreamPool {
         waiters.resumeFirst()
     }
 
+    /// A connection becomes a tunnel, which may last for days: its place in the pool is for others, and `endTunnel` closes it.
+    func letGo(_ connection: Connection) {
+        open -= 1
+        metrics.upstreamLeft(side.backend, .active)
+        metrics.tunnelOpened(side.backend)
+        waiters.resumeFirst()
+    }
+
+    /// Closes a connection that was let go.
+    func endTunnel(_ connection: Connection) {
+        if let stream = connection.tls { endTLS(stream, isIdle: true) }
+        connection.close()
+        metrics.tunnelClosed(side.backend)
+    }
+
     /// A request to the backend came back, or failed: the breaker wants to know.
     @inline(__always)
     func record(failed: Bool) {

@@ -160,10 +160,10 @@ extension RolloutController {
             catchUp.isBeingLookedAt = false
             return
         }
-        // The event first: who is told must find it.
+        // The event first: who is told must find it. Its moment is the one that is shown, before a restart and after it.
         await note(
             RolloutController.caughtUpAction, before: .object([("outstanding", .number("\(catchUp.legs)"))]),
-            after: .object([("outstanding", 0)]), ChangeOrigin(actor: "gateway"))
+            after: .object([("outstanding", 0)]), ChangeOrigin(actor: "gateway"), at: now)
         guard catchUp.rollback == rollback, catchUp.isAwaited else { return }
         catchUp.isAwaited = false
         catchUp.isBeingLookedAt = false

@@ -319,8 +319,11 @@ package actor RolloutController {
     }
 
     /// Keeps what an operator did to the journal.
-    package func note(_ action: String, before: JSONValue, after: JSONValue, _ origin: ChangeOrigin) async {
-        let event = event(action, before: before, after: after, origin)
+    /// - Parameter at: when that was, in milliseconds since 1970; nil: now.
+    package func note(
+        _ action: String, before: JSONValue, after: JSONValue, _ origin: ChangeOrigin, at: Int64? = nil
+    ) async {
+        let event = event(action, before: before, after: after, origin, at: at)
         do throws(JournalError) {
             try await journal.write { store throws(JournalError) in try store.appendEvent(event) }
         } catch {
@@ -476,10 +479,11 @@ package actor RolloutController {
     }
 
     private func event(
-        _ action: String, before: JSONValue, after: JSONValue, _ origin: ChangeOrigin, subject: String? = nil
+        _ action: String, before: JSONValue, after: JSONValue, _ origin: ChangeOrigin, subject: String? = nil,
+        at: Int64? = nil
     ) -> RolloutEvent {
         RolloutEvent(
-            atMilliseconds: clinux_wall_milliseconds(), actor: origin.actor,
+            atMilliseconds: at ?? clinux_wall_milliseconds(), actor: origin.actor,
             action: subject.map { "\(action) \($0)" } ?? action,
             before: before.text, after: after.text, reason: origin.reason)
     }

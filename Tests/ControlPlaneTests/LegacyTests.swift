@@ -170,6 +170,8 @@ struct LegacyTests {
         await site.house.controller.lookForCatchUp(now: 7_000)
         #expect(await site.house.controller.caughtUp.atMilliseconds == 7_000)
         #expect(try await site.house.events.first?.action == "legacy caught up")
+        // What the next start reads is what was shown.
+        #expect(try await site.house.events.first?.atMilliseconds == 7_000)
         await site.house.controller.lookForCatchUp(now: 8_000)
         #expect(try await site.house.events.count { $0.action == "legacy caught up" } == 1)
         // A percent that leaves it rolled back and moves nobody changes nothing about that.

@@ -34,8 +34,17 @@ final class HTTP2Fuzz {
         let parts = requests(Self.preface + bytes) { cuts.next(most: min($0, 40)) }
         // Where the connection ends in an error, the bytes before it have been understood or not by then.
         guard let whole, let parts else { return }
-        // Chunks are as long as the pieces were: what counts is what they hold.
-        require(whole.mapValues(judged) == parts.mapValues(judged), "in pieces it is another request")
+        // Chunks are as long as the pieces were: what counts is what they hold, and how much of a body has been handed over
+        // before the input ends depends on the pieces. What was reset in one of the readings is compared in neither.
+        for (id, text) in whole {
+            guard let other = parts[id] else { continue }
+            let (one, two) = (judged(text), judged(other))
+            let isSame =
+                one.head == two.head
+                && (one.content.starts(with: two.content) || two.content.starts(with: one.content))
+                && (!one.isWhole || !two.isWhole || one.content.count == two.content.count)
+            require(isSame, "in pieces stream \(id) is another request: \(one) and \(two)")
+        }
     }
 
     /// What a client has asked for, by stream: the bytes of HTTP/1.1 that the proxy gets to see; nil when the connection failed.

@@ -150,7 +150,7 @@ if Context.environment["CUTOVER_FUZZ"] != nil {
             dependencies: [
                 "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding",
                 "Comparison", "Journal", "HTTPWire", "Rollout", "Routing", "Telemetry", "CSQLite", "CNGHTTP2",
-                "COpenSSL", "CLinux",
+                "COpenSSL", "CLinux", "TestSupport",
             ],
             path: "Tests/Fuzz", exclude: ["Corpora", "Dictionaries"],
             swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))

@@ -106,6 +106,16 @@ final class HeadFuzz: Sendable {
         }
     }
 
+    /// What the next one reads in a head that was passed on.
+    private func parsedAgain(_ out: [UInt8]) -> MessageHead {
+        let again = MessageHead(
+            limits: WireLimits(targetBytes: 1 << 20, headerLineBytes: 1 << 20, headerBytes: 1 << 20))
+        let outcome = parse(again, out[...], filler: 0x0a)
+        require(outcome == .complete, "what is passed on is \(outcome)")
+        require(again.length == out.count, "what is passed on ends early")
+        return again
+    }
+
     /// Writes the request as `ClientSession.appendRequestHead` does one whose body passes as it comes.
     private func forwardedRequest(_ head: MessageHead, _ bytes: [UInt8]) {
         var out = Array(bytes[head.leading...head.methodEnd])
@@ -120,11 +130,7 @@ final class HeadFuzz: Sendable {
         if !head.hasHost { out += "Host: gateway\r\n".utf8 }
         if head.isChunked { out += "Transfer-Encoding: chunked\r\n".utf8 }
         out += "\r\n".utf8
-        let again = MessageHead(
-            limits: WireLimits(targetBytes: 1 << 20, headerLineBytes: 1 << 20, headerBytes: 1 << 20))
-        let outcome = parse(again, out[...], filler: 0x0a)
-        require(outcome == .complete, "what is forwarded is \(outcome)")
-        require(again.length == out.count, "what is forwarded ends early")
+        let again = parsedAgain(out)
         require(again.method == head.method, "another method")
         require(out[again.leading..<again.methodEnd].elementsEqual(bytes[head.leading..<head.methodEnd]), "its name")
         let isEmptyPath = head.isAbsoluteForm && head.pathEnd == head.pathStart
@@ -145,11 +151,7 @@ final class HeadFuzz: Sendable {
         }
         if head.isChunked, !isBare, head.status != 304 { out += "Transfer-Encoding: chunked\r\n".utf8 }
         out += "\r\n".utf8
-        let again = MessageHead(
-            limits: WireLimits(targetBytes: 1 << 20, headerLineBytes: 1 << 20, headerBytes: 1 << 20))
-        let outcome = parse(again, out[...], filler: 0x0a)
-        require(outcome == .complete, "what is passed on is \(outcome)")
-        require(again.length == out.count, "what is passed on ends early")
+        let again = parsedAgain(out)
         require(again.status == head.status, "another status")
         if !isBare {
             require(again.contentLength == head.contentLength, "another length")

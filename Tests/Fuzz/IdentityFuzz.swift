@@ -1,5 +1,6 @@
 import COpenSSL
 import Routing
+import TestSupport
 
 @testable import Gateway
 
@@ -57,7 +58,7 @@ final class IdentityFuzz {
         case UInt8(ascii: "D"):
             let text = Array(rest)
             let code = mac(Array("uid=".utf8) + text)
-            judgeCookie(text + [0x2e] + base64URL(code), isSigned: true)
+            judgeCookie(text + [0x2e] + base64URL(code).utf8, isSigned: true)
         case UInt8(ascii: "K"): judgeKeys(Array(rest), isSet: true)
         case UInt8(ascii: "P"): judgeKeys(Array(rest), isSet: false)
         default: judgeToken(rest)
@@ -83,8 +84,8 @@ final class IdentityFuzz {
     /// What stands in a token that the issuer did sign is read strictly all the same.
     private func judgeSigned(_ input: UnsafeBufferPointer<UInt8>) {
         let parts = input.split(separator: 0x0a, maxSplits: 1, omittingEmptySubsequences: false).map(Array.init)
-        let signed = base64URL(parts[0]) + [0x2e] + base64URL(parts.count > 1 ? parts[1] : [])
-        let token = signed + [0x2e] + base64URL(mac(signed))
+        let signed = Array("\(base64URL(parts[0])).\(base64URL(parts.count > 1 ? parts[1] : []))".utf8)
+        let token = signed + [0x2e] + base64URL(mac(signed)).utf8
         let lax = withExactCopy(token) { verifiers[0].judge($0, token.count, nowSeconds: Self.now) }
         let demanding = withExactCopy(token) { strict.judge($0, token.count, nowSeconds: Self.now) }
         if case .verified(let token) = demanding {
@@ -146,20 +147,5 @@ final class IdentityFuzz {
         var count: UInt32 = 0
         _ = HMAC(EVP_sha256(), Self.secret, Int32(Self.secret.utf8.count), message, message.count, &code, &count)
         return code
-    }
-
-    private func base64URL(_ bytes: [UInt8]) -> [UInt8] {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-        var (text, bits, count): ([UInt8], UInt32, UInt32) = ([], 0, 0)
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            count += 8
-            while count >= 6 {
-                count -= 6
-                text.append(alphabet[Int(bits >> count & 63)])
-            }
-        }
-        if count > 0 { text.append(alphabet[Int(bits << (6 - count) & 63)]) }
-        return text
     }
 }

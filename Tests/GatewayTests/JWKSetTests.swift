@@ -1,6 +1,7 @@
 import COpenSSL
 import Routing
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Gateway

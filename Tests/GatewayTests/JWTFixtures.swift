@@ -2,6 +2,7 @@ import COpenSSL
 import FoundationEssentials
 import HTTPWire
 import Routing
+import TestSupport
 
 @testable import Gateway
 
@@ -18,24 +19,6 @@ final class KeyFixture {
     convenience init(_ text: String) throws { try self.init(Array(text.utf8)) }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
-}
-
-/// Text as JSON Web Tokens spell bytes: Base64url without padding.
-func base64URL(_ bytes: [UInt8]) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    var text: [UInt8] = []
-    var bits: UInt32 = 0
-    var count: UInt32 = 0
-    for byte in bytes {
-        bits = bits << 8 | UInt32(byte)
-        count += 8
-        while count >= 6 {
-            count -= 6
-            text.append(alphabet[Int(bits >> count & 63)])
-        }
-    }
-    if count > 0 { text.append(alphabet[Int(bits << (6 - count) & 63)]) }
-    return String(decoding: text, as: UTF8.self)
 }
 
 /// Signs tokens, as an issuer does.

@@ -1,5 +1,6 @@
 import COpenSSL
 import Routing
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -1,5 +1,6 @@
 import Routing
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -2,6 +2,7 @@ import Configuration
 import HTTPWire
 import Routing
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Gateway

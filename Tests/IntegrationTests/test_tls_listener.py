@@ -445,6 +445,13 @@ def test_a_drain_ends_handshakes_and_idle_clients(make_secure, authority):
         assert secure.stop() == 0
 
 
+def test_a_drain_does_not_wait_for_those_who_never_ask(make_secure, authority):
+    secure = make_secure(timeouts={"drain": "20s", "client_idle": "60s"})
+    with connect(secure, authority):
+        eventually(lambda: secure.metrics()("cutover_tls_handshakes_total", listener="client") == 1, "it is secured")
+        assert secure.stop() == 0
+
+
 @pytest.mark.parametrize("protocol", ["http/1.1", "h2"])
 def test_a_drain_answers_whoever_is_at_the_handshake(make_secure, authority, protocol):
     secure = make_secure(timeouts={"drain": "200s"})

@@ -30,11 +30,9 @@ extension HTTP2Session {
     private static func setCallbacks(_ callbacks: OpaquePointer) {
         // Frames that nghttp2 passes over without a word, priorities above all, are seen only here.
         nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, header, userData in
-            guard let kind = header.map({ UInt32($0.pointee.type) }) else { return 0 }
-            owner(userData)?.frameBegins(kind)
-            if kind == NGHTTP2_PRIORITY.rawValue || kind > NGHTTP2_CONTINUATION.rawValue {
-                owner(userData)?.bringsNothing()
-            }
+            guard let kind = header.map({ UInt32($0.pointee.type) }), let owner = owner(userData) else { return 0 }
+            owner.frameBegins(kind)
+            if kind == NGHTTP2_PRIORITY.rawValue || kind > NGHTTP2_CONTINUATION.rawValue { owner.bringsNothing() }
             return 0
         }
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, userData in
@@ -60,10 +58,10 @@ extension HTTP2Session {
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, userData in
-            guard let frame else { return 0 }
-            if cnghttp2_ends_stream(frame) != 0 { owner(userData)?.answerSent(cnghttp2_stream(frame)) }
+            guard let frame, let owner = owner(userData) else { return 0 }
+            if cnghttp2_ends_stream(frame) != 0 { owner.answerSent(cnghttp2_stream(frame)) }
             // Whoever has the gateway reset a stream makes as much work as who does it (CVE-2025-8671).
-            if cnghttp2_resets_for_the_client(frame) != 0 { owner(userData)?.clientReset() }
+            if cnghttp2_resets_for_the_client(frame) != 0 { owner.clientReset() }
             return 0
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, error, userData in

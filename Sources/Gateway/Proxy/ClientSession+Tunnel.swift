@@ -60,12 +60,8 @@ extension ClientSession {
         let client = client
         do throws(IOFailure) { try await client.flush(timeout: idle) } catch { return }
         let activity = Activity()
-        let up = Way(from: client, to: upstream, idle: idle, activity, loop) { [metrics] in
-            metrics.tunnelBytes(toClient: false, $0)
-        }
-        let down = Way(from: upstream, to: client, idle: idle, activity, loop) { [metrics] in
-            metrics.tunnelBytes(toClient: true, $0)
-        }
+        let up = Way(from: client, to: upstream, isToClient: false, idle: idle, activity, worker)
+        let down = Way(from: upstream, to: client, isToClient: true, idle: idle, activity, worker)
         Task.immediate(executorPreference: loop) { await up.pass() }
         await down.pass()
         // The other way ends too: its connections are closed under it.
@@ -85,25 +81,24 @@ private final class Activity {
 private final class Way: @unchecked Sendable {
     private let source: Connection
     private let sink: Connection
+    private let isToClient: Bool
     private let idle: Int64
     private let activity: Activity
-    private let loop: EventLoop
-    private let count: (Int) -> Void
+    private unowned(unsafe) let worker: Worker
     private(set) var passed = 0
     private var isDone = false
     private var waiter: UnsafeContinuation<Void, Never>?
 
-    /// - Parameter count: hears of every piece that has passed.
     init(
-        from source: Connection, to sink: Connection, idle: Int64, _ activity: Activity, _ loop: EventLoop,
-        count: @escaping (Int) -> Void
+        from source: Connection, to sink: Connection, isToClient: Bool, idle: Int64, _ activity: Activity,
+        _ worker: Worker
     ) {
-        self.count = count
+        self.isToClient = isToClient
         self.source = source
         self.sink = sink
         self.idle = idle
         self.activity = activity
-        self.loop = loop
+        self.worker = worker
     }
 
     func pass() async {
@@ -113,14 +108,14 @@ private final class Way: @unchecked Sendable {
                     let bytes = source.input.count
                     try await sink.write(source.input, bytes, timeout: idle)
                     passed &+= bytes
-                    count(bytes)
+                    worker.metrics.tunnelBytes(toClient: isToClient, bytes)
                 }
                 do throws(IOFailure) {
                     try await source.fill(timeout: idle)
-                    activity.at = loop.now
+                    activity.at = worker.loop.now
                 } catch {
                     // Silence one way is no idleness while the other way talks.
-                    guard error == .timeout, loop.now < activity.at &+ UInt64(idle) else { throw error }
+                    guard error == .timeout, worker.loop.now < activity.at &+ UInt64(idle) else { throw error }
                 }
             }
         } catch {}

@@ -299,6 +299,11 @@ final class Worker: @unchecked Sendable {
         loop.schedule(after: graceMilliseconds) {
             // Closed, not interrupted: one whose task has been woken already would miss that and wait for `timeouts.head`.
             for session in self.sessions.values where session.client.isSecuring { session.client.close() }
+            // With TLS it does not rest, so that nothing else ends it before `timeouts.client_idle`.
+            for session in self.sessions.values
+            where session.isIdle && session.client.tls != nil && clinux_has_arrivals(session.client.fd) == 0 {
+                session.client.interrupt(.aborted)
+            }
             for client in self.undecided.values { client.connection.close() }
         }
         for session in http2.values { session.shutDown() }

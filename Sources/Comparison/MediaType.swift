@@ -9,8 +9,11 @@ package func isJSONMediaType(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
 
 /// Whether a `Content-Type` value names server-sent events, parameters disregarded. Reads bytes, allocates nothing.
 package func isEventStreamMediaType(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
-    equalsIgnoringCase(mediaType(value), "text/event-stream")
+    // Most types are shorter, and are looked at no further.
+    value.count >= eventStream.utf8CodeUnitCount && equalsIgnoringCase(mediaType(value), eventStream)
 }
+
+private var eventStream: StaticString { "text/event-stream" }
 
 /// The type in front of the parameters.
 private func mediaType(_ value: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {

@@ -35,10 +35,14 @@ let package = Package(
                 "Demo", "ControlPlane", "Gateway", "Configuration", "StoreMigration", "StoreSQLite", "JournalThreads",
                 "ContentCoding", "Comparison",
                 "Rollout",
-                "Routing", "Journal", "Telemetry", "HTTPClient", "CLinux",
+                "Routing", "Journal", "Telemetry", "HTTPClient", "Values", "CLinux",
             ]),
         floor(
-            "Demo", ["ControlPlane", "Gateway", "Configuration", "Rollout", "Comparison", "CSQLite", "CCurl", "CLinux"]),
+            "Demo",
+            [
+                "ControlPlane", "Gateway", "Configuration", "Rollout", "Comparison", "Values", "CSQLite", "CCurl",
+                "CLinux",
+            ]),
         // Control plane
         floor(
             "ControlPlane",
@@ -46,14 +50,14 @@ let package = Package(
                 "Gateway", "Configuration", "StoreSQLite", "StorePostgres", "JournalThreads", "ContentCoding",
                 "HTTPClient",
                 "Comparison", "Journal",
-                "Rollout", "Routing", "Telemetry", "CPage", "CLinux",
+                "Rollout", "Routing", "Telemetry", "Values", "CPage", "CLinux",
             ]),
         // Data plane
         floor(
             "Gateway",
             [
                 "Configuration", "ContentCoding", "Comparison", "HTTPWire", "Journal", "Rollout", "Routing",
-                "Telemetry",
+                "Telemetry", "Values",
                 "COpenSSL", "CNGHTTP2", "CLinux",
             ]),
         floor("Configuration", ["Rollout", "Routing", "Comparison", "CYAML"]),
@@ -65,6 +69,7 @@ let package = Package(
         floor("ContentCoding", ["CCompress"]),
         floor("HTTPClient", ["CCurl"]),
         // Pure floors: the standard library only
+        floor("Values"),
         floor("HTTPWire"),
         floor("Routing"),
         floor("Rollout"),
@@ -94,6 +99,7 @@ let package = Package(
             name: "JournalRules", dependencies: ["Journal", "JournalThreads", "Rollout", "TestSupport"],
             path: "Tests/JournalRules",
             swiftSettings: strict),
+        tests("ValuesTests", ["Values", "TestSupport"]),
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("RoutingTests", ["Routing"]),
         .testTarget(
@@ -123,7 +129,7 @@ let package = Package(
             "ControlPlaneTests",
             [
                 "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "HTTPClient", "Journal",
-                "Rollout", "Routing", "Telemetry", "CLinux", "TestSupport",
+                "Rollout", "Routing", "Telemetry", "Values", "CLinux", "TestSupport",
             ]),
         .target(name: "CPlayedDisk", dependencies: ["CSQLite"], path: "Tests/CPlayedDisk"),
         .testTarget(
@@ -135,7 +141,7 @@ let package = Package(
             ],
             // Optimised even in debug builds: the players are most of the work, and thousands of seeds are run.
             exclude: ["seeds.txt"], swiftSettings: strict + [.unsafeFlags(["-O"])]),
-        tests("CutoverCLITests", ["CutoverCLI", "ControlPlane", "HTTPClient"]),
+        tests("CutoverCLITests", ["CutoverCLI", "ControlPlane", "HTTPClient", "Values"]),
         tests("DemoTests", ["Demo"]),
         tests("HouseTests", []),
     ],
@@ -149,7 +155,7 @@ if Context.environment["CUTOVER_FUZZ"] != nil {
             name: "Fuzz",
             dependencies: [
                 "ControlPlane", "Gateway", "Configuration", "StoreSQLite", "JournalThreads", "ContentCoding",
-                "Comparison", "Journal", "HTTPWire", "Rollout", "Routing", "Telemetry", "CSQLite", "CNGHTTP2",
+                "Comparison", "Journal", "HTTPWire", "Rollout", "Routing", "Telemetry", "Values", "CSQLite", "CNGHTTP2",
                 "COpenSSL", "CLinux", "TestSupport",
             ],
             path: "Tests/Fuzz", exclude: ["Corpora", "Dictionaries"],

@@ -2,9 +2,9 @@ extension JSONCursor {
     /// Passes over a whole value, checking it.
     ///
     /// - Parameter depth: the number of containers around it.
-    mutating func scanValue(depth: Int) throws(NotJSON) -> JSONValue {
+    mutating func scanValue(depth: Int) throws(NotJSON) -> JSONNode {
         let start = position
-        let kind: JSONValue.Kind
+        let kind: JSONNode.Kind
         switch current {
         case UInt8(ascii: "\""):
             kind = .string
@@ -28,13 +28,13 @@ extension JSONCursor {
             kind = .number
             _ = try scanNumber()
         }
-        return JSONValue(kind: kind, range: start..<position)
+        return JSONNode(kind: kind, range: start..<position)
     }
 
     /// Passes over an object, calling `body` with each member behind whose value the cursor then is.
     @inline(__always)
     mutating func scanMembers(
-        depth: Int, _ body: (borrowing JSONCursor, JSONText, JSONValue) -> Void
+        depth: Int, _ body: (borrowing JSONCursor, JSONText, JSONNode) -> Void
     ) throws(NotJSON) {
         guard depth < Self.deepest else { throw NotJSON() }
         position &+= 1
@@ -57,7 +57,7 @@ extension JSONCursor {
     /// Passes over an array, calling `body` with each element; stops early, inside the array, when it returns false.
     @inline(__always)
     mutating func scanElements(
-        depth: Int, _ body: (borrowing JSONCursor, JSONValue) -> Bool
+        depth: Int, _ body: (borrowing JSONCursor, JSONNode) -> Bool
     ) throws(NotJSON) {
         guard depth < Self.deepest else { throw NotJSON() }
         position &+= 1

@@ -1,5 +1,5 @@
 /// A JSON value inside a document: what it is, and where.
-@usableFromInline @frozen package struct JSONValue: Sendable, Hashable {
+@usableFromInline @frozen package struct JSONNode: Sendable, Hashable {
     /// The six things that a JSON value can be.
     @usableFromInline @frozen package enum Kind: Sendable, Hashable {
         case null, bool, number, string, array, object
@@ -13,18 +13,18 @@
 /// What a search for a member that may be there once found.
 package enum JSONMember: Sendable, Hashable {
     case none
-    case one(JSONValue)
+    case one(JSONNode)
     case several
 }
 
 /// Look-ups in a JSON document without building a tree of it.
 ///
 /// It keeps the buffer that it was made with: the buffer must stay in place and unchanged for as long as the document is
-/// used, and a ``JSONValue`` is of use only with the document that it came from. Of members with the same key the last
+/// used, and a ``JSONNode`` is of use only with the document that it came from. Of members with the same key the last
 /// counts, as it does for the content hash.
 package struct JSONDocument {
     /// The document's outermost value.
-    package let root: JSONValue
+    package let root: JSONNode
     private let base: UnsafePointer<UInt8>
 
     /// Checks the whole document (RFC 8259, UTF-8, at most 512 levels deep); nil when it is not valid.
@@ -42,11 +42,11 @@ package struct JSONDocument {
     /// The value at a pointer, nil when there is none. `*` in the pointer matches nothing.
     ///
     /// - Parameter container: what the pointer is relative to; the whole document when nil.
-    package func value(at pointer: PointerPattern, within container: JSONValue? = nil) -> JSONValue? {
+    package func value(at pointer: PointerPattern, within container: JSONNode? = nil) -> JSONNode? {
         var value = container ?? root
         for token in pointer.tokens {
             guard case .name(let name) = token else { return nil }
-            let child: JSONValue?
+            let child: JSONNode?
             switch value.kind {
             case .object: child = member(name, of: value)
             case .array: child = element(name, of: value)
@@ -62,7 +62,7 @@ package struct JSONDocument {
     /// second member with the same key is as bad as a lie.
     ///
     /// - Parameter object: the document's outermost value when nil.
-    package func onlyMember(_ name: [UInt8], of object: JSONValue? = nil) -> JSONMember {
+    package func onlyMember(_ name: [UInt8], of object: JSONNode? = nil) -> JSONMember {
         let object = object ?? root
         guard object.kind == .object else { return .none }
         var cursor = cursor(at: object)
@@ -75,8 +75,8 @@ package struct JSONDocument {
     }
 
     /// The elements of an array; empty for other kinds.
-    package func elements(of value: JSONValue) -> [JSONValue] {
-        var elements: [JSONValue] = []
+    package func elements(of value: JSONNode) -> [JSONNode] {
+        var elements: [JSONNode] = []
         guard value.kind == .array else { return elements }
         forEachElement(of: value) { _, element in
             elements.append(element)
@@ -86,12 +86,12 @@ package struct JSONDocument {
     }
 
     /// The text of a string; nil for other kinds, and for a string with a lone surrogate, which has no UTF-8 form.
-    package func string(of value: JSONValue) -> String? {
+    package func string(of value: JSONNode) -> String? {
         stringBytes(of: value).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
     /// The value of a number that is an integer (`8`, `8.0`, `80e-1`) within Int64; nil for anything else.
-    package func integer(of value: JSONValue) -> Int64? {
+    package func integer(of value: JSONNode) -> Int64? {
         guard let number = canonicalNumber(of: value), number.exponent >= 0, number.exponent < 19 else { return nil }
         var magnitude = number.digits
         for _ in 0..<Int(number.exponent) {
@@ -106,12 +106,12 @@ package struct JSONDocument {
 
     /// What an id is in text: a string as it is, an integer of at most 40 digits as its decimal digits (`8.0` is `8`);
     /// nil for anything else.
-    package func identifier(of value: JSONValue) -> String? {
+    package func identifier(of value: JSONNode) -> String? {
         identifierBytes(of: value).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// What an id is in UTF-8 bytes: see ``identifier(of:)``.
-    package func identifierBytes(of value: JSONValue) -> [UInt8]? {
+    package func identifierBytes(of value: JSONNode) -> [UInt8]? {
         if value.kind == .string {
             // A lone surrogate is the only thing that is not UTF-8 here; its bytes are ED A0 to ED BF.
             guard let bytes = stringBytes(of: value) else { return nil }
@@ -134,14 +134,14 @@ package struct JSONDocument {
 }
 
 extension JSONDocument {
-    private func cursor(at value: JSONValue) -> JSONCursor {
+    private func cursor(at value: JSONNode) -> JSONCursor {
         var cursor = JSONCursor(base, count: min(value.range.upperBound, root.range.upperBound))
         cursor.position = value.range.lowerBound
         return cursor
     }
 
     /// The bytes of a string's value, where a lone surrogate has three bytes that are not UTF-8.
-    private func stringBytes(of value: JSONValue) -> [UInt8]? {
+    private func stringBytes(of value: JSONNode) -> [UInt8]? {
         var cursor = cursor(at: value)
         guard value.kind == .string, let text = try? cursor.scanString() else { return nil }
         return [UInt8](unsafeUninitializedCapacity: text.count) { buffer, count in
@@ -149,22 +149,22 @@ extension JSONDocument {
         }
     }
 
-    private func canonicalNumber(of value: JSONValue) -> CanonicalNumber? {
+    private func canonicalNumber(of value: JSONNode) -> CanonicalNumber? {
         var scratch = Storage<UInt8>(capacity: 64)
         let number = canonicalNumber(of: value, scratch: &scratch)
         return number?.longCount == 0 ? number : nil
     }
 
-    private func canonicalNumber(of value: JSONValue, scratch: inout Storage<UInt8>) -> CanonicalNumber? {
+    private func canonicalNumber(of value: JSONNode, scratch: inout Storage<UInt8>) -> CanonicalNumber? {
         var cursor = cursor(at: value)
         guard value.kind == .number, let number = try? cursor.scanNumber() else { return nil }
         return cursor.canonical(number, scratch: &scratch)
     }
 
     /// The last member with this key.
-    private func member(_ name: [UInt8], of object: JSONValue) -> JSONValue? {
+    private func member(_ name: [UInt8], of object: JSONNode) -> JSONNode? {
         var cursor = cursor(at: object)
-        var found: JSONValue?
+        var found: JSONNode?
         try? cursor.scanMembers(depth: 0) { cursor, key, value in
             if cursor.equals(key, name) { found = value }
         }
@@ -172,12 +172,12 @@ extension JSONDocument {
     }
 
     /// The element whose decimal index this is (RFC 6901 §4: no sign, no leading zero).
-    private func element(_ name: [UInt8], of array: JSONValue) -> JSONValue? {
+    private func element(_ name: [UInt8], of array: JSONNode) -> JSONNode? {
         guard !name.isEmpty, name.count <= 18, name.allSatisfy({ $0 &- UInt8(ascii: "0") <= 9 }),
             name.count == 1 || name[0] != UInt8(ascii: "0")
         else { return nil }
         let wanted = name.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-        var found: JSONValue?
+        var found: JSONNode?
         forEachElement(of: array) { index, element in
             guard index == wanted else { return true }
             found = element
@@ -187,7 +187,7 @@ extension JSONDocument {
     }
 
     /// Calls `body` with each element until it returns false.
-    private func forEachElement(of array: JSONValue, _ body: (Int, JSONValue) -> Bool) {
+    private func forEachElement(of array: JSONNode, _ body: (Int, JSONNode) -> Bool) {
         var cursor = cursor(at: array)
         var index = 0
         try? cursor.scanElements(depth: 0) { _, element in

@@ -1,4 +1,5 @@
 import Rollout
+import Values
 
 /// What differs between two plans, apart from where the rollout is, as members of an event: by name, and as the plan's file has it.
 func changedRules(

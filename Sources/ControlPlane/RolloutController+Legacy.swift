@@ -4,6 +4,7 @@ import Gateway
 import Journal
 import Rollout
 import JournalThreads
+import Values
 
 /// What is known about legacy catching up after a rollback.
 struct LegacyCatchUp: Sendable {

@@ -6,6 +6,7 @@ package import Journal
 import JournalThreads
 package import Rollout
 import Telemetry
+package import Values
 
 /// Who asks for a change, and why.
 package struct ChangeOrigin: Sendable {

@@ -1,5 +1,6 @@
 import ControlPlane
 import Demo
+import Values
 
 /// The flags of `cutover demo`.
 let demoFlags: [Flag] = [

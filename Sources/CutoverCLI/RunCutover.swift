@@ -1,5 +1,6 @@
 import ControlPlane
 import Glibc
+import Values
 
 /// Runs one `cutover` command and returns the exit status of the process.
 ///

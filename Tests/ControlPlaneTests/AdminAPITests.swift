@@ -11,6 +11,7 @@ import Testing
 
 @testable import ControlPlane
 @testable import Gateway
+import Values
 
 let adminToken = "admin-token-of-the-tests"
 let viewerToken = "viewer-token-of-the-tests"

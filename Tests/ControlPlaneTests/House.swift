@@ -10,6 +10,7 @@ import Telemetry
 import Testing
 
 @testable import ControlPlane
+import Values
 
 /// A directory of its own, removed at the end of the test.
 final class TemporaryDirectory: Sendable {

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 
 @testable import ControlPlane
+import Values
 
 private let document = try? JSONValue(reading: Array(OpenAPIDocument.text.utf8))
 

@@ -5,6 +5,7 @@ import Testing
 
 @testable import ControlPlane
 @testable import Gateway
+import Values
 
 /// What an operator does with parked legs, through the API.
 struct ParkedLegsTests {

@@ -9,6 +9,7 @@ import Telemetry
 import Testing
 
 @testable import ControlPlane
+import Values
 
 /// The pilot on a real controller and store. The loops of its data plane do not run: their counters are what the tests count.
 private struct Cockpit {

@@ -7,6 +7,7 @@ import Telemetry
 import Testing
 
 @testable import ControlPlane
+import Values
 
 private let origin = ChangeOrigin(actor: "test", reason: "to see")
 

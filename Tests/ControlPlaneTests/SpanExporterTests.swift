@@ -5,6 +5,7 @@ import Testing
 
 @testable import ControlPlane
 @testable import Gateway
+import Values
 
 @Suite struct SpanExporterTests {
     private func span(_ kind: Span.Kind = .server, status: Int = 200) -> Span {

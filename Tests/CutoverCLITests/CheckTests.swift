@@ -2,6 +2,7 @@ import ControlPlane
 import FoundationEssentials
 import Testing
 @testable import CutoverCLI
+import Values
 
 struct CheckTests {
     @Test func twoAddressesAreEnough() {

@@ -2,6 +2,7 @@ import ControlPlane
 import FoundationEssentials
 import Testing
 @testable import CutoverCLI
+import Values
 
 struct FigureTests {
     @Test func instantsAreReadAndShown() {

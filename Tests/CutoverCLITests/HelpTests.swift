@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import Testing
 @testable import CutoverCLI
+import Values
 
 struct HelpTests {
     @Test func everyCommandOfTheContractIsThere() {

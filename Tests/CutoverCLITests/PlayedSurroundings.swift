@@ -2,6 +2,7 @@ import ControlPlane
 import HTTPClient
 import Synchronization
 @testable import CutoverCLI
+import Values
 
 /// A terminal, an environment, files and a gateway that are played: what the command line printed and sent is kept.
 final class PlayedSurroundings: Sendable {

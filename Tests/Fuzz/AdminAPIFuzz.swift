@@ -11,6 +11,7 @@ import StoreSQLite
 import Telemetry
 
 @testable import ControlPlane
+import Values
 
 /// The admin API without its sockets: requests of any method, path, query, fields and body. None is the server's own fault, all
 /// answers can be read, and who has no right changes nothing.

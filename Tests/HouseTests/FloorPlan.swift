@@ -13,7 +13,7 @@ enum FloorPlan {
         "CCurl": .ground,
         "COpenSSL": .ground, "CNGHTTP2": .ground, "CPage": .ground, "CJSONTokens": .ground,
         "HTTPWire": .pure, "Routing": .pure, "Rollout": .pure, "Comparison": .pure, "Journal": .pure,
-        "Telemetry": .pure,
+        "Telemetry": .pure, "Values": .pure,
         "Configuration": .stores, "JournalThreads": .stores, "StoreSQLite": .stores, "StorePostgres": .stores,
         "StoreMigration": .stores, "ContentCoding": .stores, "HTTPClient": .stores,
         "Gateway": .data,

@@ -4,6 +4,7 @@ import Gateway
 import Journal
 import JournalThreads
 import Rollout
+import Values
 
 extension AdminAPI {
     func changeRollout(_ request: ServiceRequest, _ action: String) async -> ServiceResponse {

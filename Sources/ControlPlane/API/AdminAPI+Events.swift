@@ -1,6 +1,7 @@
 import Gateway
 import Journal
 import JournalThreads
+import Values
 
 extension AdminAPI {
     /// Events that are read from the store at a time where all are wanted.

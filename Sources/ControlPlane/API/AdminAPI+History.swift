@@ -3,6 +3,7 @@ import Configuration
 import Gateway
 import Journal
 import Rollout
+import Values
 
 /// What `GET metrics/history` asks for.
 private struct HistoryQuestion {

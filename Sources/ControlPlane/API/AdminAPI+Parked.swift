@@ -2,6 +2,7 @@ import Gateway
 import Journal
 import JournalThreads
 import Rollout
+import Values
 
 /// A parked leg that a replay or a settlement is about.
 private struct ParkedLeg {

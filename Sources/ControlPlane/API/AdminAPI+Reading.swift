@@ -3,6 +3,7 @@ import Journal
 import JournalThreads
 import Rollout
 import Synchronization
+import Values
 
 extension AdminAPI {
     /// Facts wait a few milliseconds for company before they are durable; whoever asks wants to see them.

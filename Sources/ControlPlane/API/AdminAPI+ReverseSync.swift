@@ -3,6 +3,7 @@ import Configuration
 import Gateway
 import Rollout
 import JournalThreads
+import Values
 
 extension AdminAPI {
     /// `GET reverse-sync`: how far the present run is, or how the last one ended.

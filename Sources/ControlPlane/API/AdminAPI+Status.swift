@@ -4,6 +4,7 @@ import Gateway
 import Journal
 import Rollout
 import Telemetry
+import Values
 
 extension AdminAPI {
     func status() async -> ServiceResponse {

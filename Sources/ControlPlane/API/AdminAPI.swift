@@ -2,6 +2,7 @@ import Gateway
 import JournalThreads
 import Rollout
 import Synchronization
+import Values
 
 /// The admin listener's requests (contract §9): who may ask, what is asked, what is answered.
 ///

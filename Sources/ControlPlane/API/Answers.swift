@@ -1,5 +1,6 @@
 import Gateway
 import Routing
+import Values
 
 /// An answer in JSON.
 func json(_ value: JSONValue, status: Int = 200) -> ServiceResponse {

@@ -1,5 +1,6 @@
 import Gateway
 import Rollout
+import Values
 
 /// The body of a change, read strictly: a member that the operation does not know, or of another type, is refused by name.
 struct ChangeBody {

@@ -1,5 +1,6 @@
 import Rollout
 import Telemetry
+import Values
 
 /// The four figures as `status` shows them: what the gate looks at, and what stands behind it.
 func figuresJSON(_ figures: FourFigures, _ gates: [GateReading]) -> [(String, JSONValue)] {

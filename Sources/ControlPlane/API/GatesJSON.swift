@@ -1,4 +1,5 @@
 import Rollout
+import Values
 
 /// The gates of the plan, in its order: what each looked at since its stage began, and what it says.
 func gatesJSON(_ findings: [GateFinding]) -> JSONValue {

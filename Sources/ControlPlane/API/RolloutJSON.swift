@@ -1,4 +1,5 @@
 import Rollout
+import Values
 
 /// The rollout's state as the API shows it (contract §9).
 func rolloutJSON(_ state: RolloutState) -> JSONValue {

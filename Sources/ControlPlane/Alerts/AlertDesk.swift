@@ -3,6 +3,7 @@ import Gateway
 import Rollout
 import Synchronization
 import Telemetry
+import Values
 
 /// Tells people what they should know: looks at what the gateway sees every second, and is told of every change of the rollout.
 /// Safe from any thread; nothing here waits for a receiver.

@@ -1,4 +1,5 @@
 import Rollout
+import Values
 
 /// Alerts as receivers understand them.
 enum AlertMessage {

@@ -3,6 +3,7 @@ import Gateway
 import HTTPClient
 import Rollout
 import Synchronization
+import Values
 
 /// Posts alerts, on a thread of its own: whoever raises one never waits for a receiver.
 final class AlertSender: Sendable {

@@ -1,6 +1,7 @@
 import Gateway
 import Journal
 import JournalThreads
+import Values
 
 /// The journal as a run sees it: from a thread that may wait.
 extension ReverseSync {

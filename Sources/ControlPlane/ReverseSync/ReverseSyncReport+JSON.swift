@@ -1,5 +1,6 @@
 import CLinux
 import Journal
+import Values
 
 /// As the API shows it.
 extension ReverseSyncReport {

@@ -6,6 +6,7 @@ import JournalThreads
 import Rollout
 import Synchronization
 import Telemetry
+import Values
 
 /// Everything that a gateway consists of, put together: each part is made of those before it. The store is open and its threads
 /// run; nothing listens, and nothing is sent yet.

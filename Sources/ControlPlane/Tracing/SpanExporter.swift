@@ -2,6 +2,7 @@ import CLinux
 import Gateway
 import HTTPClient
 import Synchronization
+import Values
 
 /// Sends spans to a collector (OTLP over HTTP), on a thread of its own: no request ever waits for it.
 ///

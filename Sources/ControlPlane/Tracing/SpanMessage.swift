@@ -1,6 +1,7 @@
 import Gateway
 import HTTPWire
 import Rollout
+import Values
 
 /// Spans in the JSON encoding of OTLP (OpenTelemetry Protocol 1.x, "JSON Protobuf Encoding"), with the attributes of the
 /// semantic conventions for HTTP. No target, no address, no header: a route's pattern is all that is said of a path.

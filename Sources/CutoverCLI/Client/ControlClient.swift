@@ -1,6 +1,7 @@
 import ControlPlane
 import FoundationEssentials
 import HTTPClient
+import Values
 
 /// Talks to the admin API (contract §9). Every failure leaves it as one sentence that says what to do.
 struct ControlClient: Sendable {

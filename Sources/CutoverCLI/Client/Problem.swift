@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// An `application/problem+json` answer (RFC 9457) of the admin API.
 struct Problem: Decodable {

@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 // The shapes of contract §9. Every member may be missing and unknown ones are passed over, so that a command line and a gateway of
 // neighbouring versions understand each other.

@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// What `cutover` and `cutover help` print.
 func overview(_ commands: [Command]) -> String {

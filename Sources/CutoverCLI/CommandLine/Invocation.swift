@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// A wrong command line: exit status 2.
 struct UsageError: Error, Equatable {

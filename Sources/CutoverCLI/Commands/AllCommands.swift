@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// Every command, in the order of the overview.
 let allCommands: [Command] =

@@ -1,6 +1,7 @@
 import Configuration
 import ControlPlane
 import Rollout
+import Values
 
 let bucketCommand = Command(
     "bucket", "Print where user ids fall in the rollout", operands: .atLeastOne("USER"),

@@ -2,6 +2,7 @@ import Configuration
 import ControlPlane
 import Gateway
 import Rollout
+import Values
 
 /// The flags with which `serve` and `check` find their configuration.
 let configurationFlags: [Flag] = [

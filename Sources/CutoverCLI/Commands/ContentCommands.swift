@@ -1,5 +1,6 @@
 import Comparison
 import ControlPlane
+import Values
 
 /// The commands that use the gateway's own comparison on files and URLs.
 let contentCommands: [Command] = [hashCommand, compareCommand]

@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// The commands that look into the journal and set parked legs going again.
 let journalCommands: [Command] = [journalCommand, replayCommand, settleCommand]

@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// The commands about legacy's end, and the way back from it.
 let legacyCommands: [Command] = [stopLegacyCommand, resumeLegacyCommand, reverseSyncCommand]

@@ -1,5 +1,6 @@
 import ControlPlane
 import FoundationEssentials
+import Values
 
 /// The flags of every command that prints a list.
 let listFlags: [Flag] = [

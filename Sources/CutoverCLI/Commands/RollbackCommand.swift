@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 let rollbackCommand = Command(
     "rollback", "Send everybody back to legacy, or go to a named stage",

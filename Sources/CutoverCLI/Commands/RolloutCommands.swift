@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// The commands that move traffic. Each prints what was and what is: `percent 1 → 10`.
 let rolloutCommands: [Command] = [

@@ -2,6 +2,7 @@ import Configuration
 import ControlPlane
 import Journal
 import StoreMigration
+import Values
 
 let storeMigrateCommand = Command(
     "store migrate", "Move the journal of a stopped gateway to a shared store",

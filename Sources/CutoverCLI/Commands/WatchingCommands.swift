@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// The commands that look and change nothing.
 let watchingCommands: [Command] = [statusCommand, explainCommand, mismatchesCommand, eventsCommand]

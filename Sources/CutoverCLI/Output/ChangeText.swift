@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// What changed between two states of the API, as `percent 1 → 10, stage canary → early`.
 enum ChangeText {

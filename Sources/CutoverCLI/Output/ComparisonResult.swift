@@ -1,5 +1,6 @@
 import Comparison
 import ControlPlane
+import Values
 
 /// What comparing two documents came to.
 struct ComparisonResult {
@@ -37,8 +38,8 @@ struct ComparisonResult {
     }
 
     /// One object; `paths` are those of the content, as in a mismatch, `differences` names status and header lines, too.
-    var json: ControlPlane.JSONValue {
-        let found = outer.map { item -> ControlPlane.JSONValue in
+    var json: JSONValue {
+        let found = outer.map { item -> JSONValue in
             .object([
                 ("path", .string(item.name)), ("kind", "changed"), ("first", .string(item.first)),
                 ("second", .string(item.second)),
@@ -51,16 +52,16 @@ struct ComparisonResult {
         ])
     }
 
-    private func side(_ document: Document, _ hash: ContentHash) -> ControlPlane.JSONValue {
-        var members: [(String, ControlPlane.JSONValue)] = [
+    private func side(_ document: Document, _ hash: ContentHash) -> JSONValue {
+        var members: [(String, JSONValue)] = [
             ("name", .string(document.name)), ("hash", .string(hash.hex)),
         ]
         if let status = document.status { members.append(("status", .number(String(status)))) }
         return .object(members)
     }
 
-    private func differenceJSON(_ difference: Difference) -> ControlPlane.JSONValue {
-        var members: [(String, ControlPlane.JSONValue)] = [("path", .string(difference.path))]
+    private func differenceJSON(_ difference: Difference) -> JSONValue {
+        var members: [(String, JSONValue)] = [("path", .string(difference.path))]
         switch difference.kind {
         case .changed: members.append(("kind", "changed"))
         case .onlyInFirst: members.append(("kind", "only-in-first"))

@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// Why a user is served by a side, in one sentence.
 ///

@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// The figures that an operator decides by, with their gates, and what is behind them.
 struct FigureTable {

@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// The journal as a table, newest first.
 func journalTable(_ rows: [JournalRow]) -> Table {

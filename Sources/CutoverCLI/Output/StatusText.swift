@@ -1,4 +1,5 @@
 import ControlPlane
+import Values
 
 /// The dashboard that `cutover status` prints, made of a report and nothing else. What a person decides by comes first: 24 lines of
 /// 80 columns hold it, and the backends.

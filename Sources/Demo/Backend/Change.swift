@@ -66,7 +66,7 @@ func contentHash(of json: String) -> String { ContentHasher().hash(Array(json.ut
 struct Fields {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let document: JSONDocument
-    private let container: JSONValue
+    private let container: JSONNode
 
     /// nil when the bytes are not a JSON object.
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -74,7 +74,7 @@ struct Fields {
         self.init(bytes, document, document.root)
     }
 
-    private init(_ bytes: UnsafeBufferPointer<UInt8>, _ document: JSONDocument, _ container: JSONValue) {
+    private init(_ bytes: UnsafeBufferPointer<UInt8>, _ document: JSONDocument, _ container: JSONNode) {
         self.bytes = bytes
         self.document = document
         self.container = container
@@ -120,7 +120,7 @@ struct Fields {
         return document.elements(of: list).map { (Fields(bytes, document, $0), Array(bytes[$0.range])) }
     }
 
-    private func value(_ name: String) -> JSONValue? {
+    private func value(_ name: String) -> JSONNode? {
         PointerPattern("/" + name).flatMap { document.value(at: $0, within: container) }
     }
 }

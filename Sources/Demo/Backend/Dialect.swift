@@ -1,4 +1,5 @@
 import Gateway
+import Values
 
 /// How a backend spells its answers. Both mean the same; as bytes no two are equal.
 enum Dialect: Sendable {

@@ -1,4 +1,5 @@
 import Gateway
+import Values
 
 extension Narrator {
     func opening(_ scenery: Scenery, users: Int, records: Int, rate: Int, windowSeconds: Int) {

@@ -1,4 +1,5 @@
 import Gateway
+import Values
 
 /// The operator: everything it does goes over the admin API with the token, as `cutover promote` would. One thread.
 final class Operator {

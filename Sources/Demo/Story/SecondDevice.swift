@@ -1,4 +1,5 @@
 import Gateway
+import Values
 
 /// A user with two devices, of which one has not heard of the other's last write.
 enum SecondDevice {

@@ -1,4 +1,5 @@
 import Gateway
+import Values
 
 /// A small generator of numbers from a seed (SplitMix64), so that two runs tell the same story.
 struct SeededGenerator: RandomNumberGenerator, Sendable {

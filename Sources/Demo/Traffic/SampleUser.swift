@@ -1,4 +1,5 @@
 import Gateway
+import Values
 
 /// What a client knows of one of its records: the last revision that was acknowledged to it.
 struct KnownRecord: Sendable {

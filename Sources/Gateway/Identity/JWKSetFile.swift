@@ -43,9 +43,9 @@ enum JWKSetFile {
 /// One JSON Web Key.
 private struct JWK {
     private let document: JSONDocument
-    private let object: JSONValue
+    private let object: JSONNode
 
-    init(_ document: JSONDocument, _ object: JSONValue) throws(IdentityError) {
+    init(_ document: JSONDocument, _ object: JSONNode) throws(IdentityError) {
         guard object.kind == .object else { throw IdentityError(text: "not an object") }
         self.document = document
         self.object = object
@@ -104,7 +104,7 @@ private struct JWK {
         return JWTKey(secret: bytes.withUnsafeBufferPointer { SecretBytes($0) })
     }
 
-    private func member(_ name: String) throws(IdentityError) -> JSONValue? {
+    private func member(_ name: String) throws(IdentityError) -> JSONNode? {
         switch document.onlyMember(name.bytes, of: object) {
         case .none: return nil
         case .one(let value): return value

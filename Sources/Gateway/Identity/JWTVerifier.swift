@@ -215,7 +215,7 @@ struct JWTVerifier: Sendable {
 
     /// A NumericDate (RFC 7519 §2): seconds since 1970, which may have a fraction. Exact for every year that matters.
     private static func seconds(
-        _ value: JSONValue, _ document: JSONDocument, _ bytes: UnsafeBufferPointer<UInt8>
+        _ value: JSONNode, _ document: JSONDocument, _ bytes: UnsafeBufferPointer<UInt8>
     ) -> Double? {
         guard value.kind == .number else { return nil }
         if let whole = document.integer(of: value) { return Double(whole) }

@@ -1,6 +1,7 @@
 import HTTPWire
 import Journal
 import Telemetry
+import Values
 
 /// An answer that the gateway gives by itself: the one table from what went wrong to what the client sees.
 enum OwnAnswer {

@@ -1,5 +1,6 @@
 import CLinux
 import HTTPWire
+import Values
 
 /// One connection of a `LocalService`. Confined to its loop.
 final class ServiceSession {

@@ -186,7 +186,7 @@ extension ClientSession {
     }
 
     private func record(
-        _ route: CompiledRoute, _ document: JSONDocument, _ item: JSONValue?
+        _ route: CompiledRoute, _ document: JSONDocument, _ item: JSONNode?
     ) throws(SubmissionProblem) -> RecordRevision? {
         guard let pointer = route.record else { return nil }
         guard let name = try identifier(pointer, "record", route.route.record, document, item) else {
@@ -204,7 +204,7 @@ extension ClientSession {
     }
 
     private func identifier(
-        _ pointer: PointerPattern?, _ key: String, _ text: String?, _ document: JSONDocument, _ item: JSONValue?
+        _ pointer: PointerPattern?, _ key: String, _ text: String?, _ document: JSONDocument, _ item: JSONNode?
     ) throws(SubmissionProblem) -> String? {
         guard let pointer, let value = document.value(at: pointer, within: item) else { return nil }
         guard let name = document.identifier(of: value) else {

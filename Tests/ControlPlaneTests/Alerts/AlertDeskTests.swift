@@ -5,6 +5,7 @@ import Telemetry
 import Testing
 
 @testable import ControlPlane
+import Values
 
 /// A desk with a receiver that takes everything.
 private struct Desk {

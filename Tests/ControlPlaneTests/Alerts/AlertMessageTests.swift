@@ -3,6 +3,7 @@ import Rollout
 import Testing
 
 @testable import ControlPlane
+import Values
 
 private struct Postable: Decodable {
     var labels: [String: String]

@@ -1,4 +1,5 @@
 import Gateway
+import Values
 
 extension AdminAPI {
     /// The description of the API (OpenAPI 3.1), made of its routes.

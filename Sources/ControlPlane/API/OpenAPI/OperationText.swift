@@ -1,3 +1,5 @@
+import Values
+
 /// What the description says about one operation.
 struct OperationText {
     var id: String

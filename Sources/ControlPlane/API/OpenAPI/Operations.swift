@@ -1,3 +1,5 @@
+import Values
+
 /// What every operation is about, by `METHOD /path`.
 enum Operations {
     static let all: [String: OperationText] = reading.merging(changing) { first, _ in first }

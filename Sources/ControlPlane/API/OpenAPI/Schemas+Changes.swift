@@ -1,3 +1,5 @@
+import Values
+
 /// The schemas of what a change is asked with and answered by.
 enum ChangeSchemas {
     static let all: [(String, JSONValue)] = [

@@ -1,3 +1,5 @@
+import Values
+
 /// The schemas of users, lists and the reverse sync.
 enum ListSchemas {
     static let all: [(String, JSONValue)] = [

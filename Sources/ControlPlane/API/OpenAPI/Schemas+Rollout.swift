@@ -1,3 +1,5 @@
+import Values
+
 /// The schemas of `status` and `rollout`.
 enum RolloutSchemas {
     static let all: [(String, JSONValue)] = [

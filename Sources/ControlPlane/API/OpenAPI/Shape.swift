@@ -1,3 +1,5 @@
+import Values
+
 /// Builds the schemas of the API's description (JSON Schema 2020-12, as OpenAPI 3.1 has them).
 enum Shape {
     static let boolean: JSONValue = .object([("type", "boolean")])

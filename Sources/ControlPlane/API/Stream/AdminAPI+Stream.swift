@@ -1,6 +1,7 @@
 import CLinux
 import Gateway
 import Journal
+import Values
 
 extension AdminAPI {
     /// `GET stream`: what happens, as server-sent events.

@@ -1,6 +1,6 @@
 /// Why bytes are no JSON that a caller of the API may send.
-struct JSONFault: Error, Equatable {
-    let text: String
+package struct JSONFault: Error, Equatable {
+    package let text: String
 }
 
 extension JSONValue {
@@ -8,9 +8,14 @@ extension JSONValue {
     ///
     /// Numbers stay text, so nothing is rounded and none is too large to be read. Limits: `depthMax` levels, `numberMaxBytes` a
     /// number; what is beyond is a fault.
-    init(reading bytes: [UInt8]) throws(JSONFault) {
-        var reader = JSONReader(bytes: bytes)
-        self = try reader.document()
+    package init(reading bytes: [UInt8]) throws(JSONFault) {
+        let read = bytes.withUnsafeBufferPointer { bytes in
+            Result { () throws(JSONFault) in
+                var reader = JSONReader(bytes: bytes)
+                return try reader.document()
+            }
+        }
+        self = try read.get()
     }
 }
 
@@ -19,10 +24,10 @@ private struct JSONReader {
     static let depthMax = 32
     static let numberMaxBytes = 400
 
-    let bytes: [UInt8]
+    let bytes: UnsafeBufferPointer<UInt8>
     var position = 0
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
+    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
     mutating func document() throws(JSONFault) -> JSONValue {
         let value = try value(depth: 0)
@@ -49,7 +54,7 @@ private struct JSONReader {
 
     private mutating func object(depth: Int) throws(JSONFault) -> JSONValue {
         var members: [(String, JSONValue)] = []
-        var names: Set<String> = []
+        var names = MemberNames()
         position += 1
         skipSpace()
         if take(UInt8(ascii: "}")) { return .object([]) }
@@ -59,7 +64,7 @@ private struct JSONReader {
                 throw fault("a member's name is missing")
             }
             let name = try string()
-            guard names.insert(name).inserted else { throw fault("the member \"\(name.prefix(40))\" is given twice") }
+            guard names.insert(name) else { throw fault("the member \"\(name.prefix(40))\" is given twice") }
             skipSpace()
             guard take(UInt8(ascii: ":")) else { throw fault("a colon is missing") }
             members.append((name, try value(depth: depth + 1)))
@@ -117,17 +122,29 @@ private struct JSONReader {
 
     private mutating func string() throws(JSONFault) -> String {
         position += 1
+        // Most texts have no escape: they are taken over in one piece.
+        var start = position
         var text: [UInt8] = []
         while position < bytes.count {
-            let byte = bytes[position]
-            position += 1
-            switch byte {
+            switch bytes[position] {
             case UInt8(ascii: "\""):
-                guard let text = String(validating: text, as: UTF8.self) else { throw fault("a text is not UTF-8") }
-                return text
-            case UInt8(ascii: "\\"): text.append(contentsOf: try escaped().utf8)
-            case 0..<0x20: throw fault("a control character stands in a text")
-            default: text.append(byte)
+                let run = UnsafeBufferPointer(rebasing: bytes[start..<position])
+                position += 1
+                if !text.isEmpty { text.append(contentsOf: run) }
+                guard
+                    let whole = text.isEmpty
+                        ? String(validating: run, as: UTF8.self) : String(validating: text, as: UTF8.self)
+                else { throw fault("a text is not UTF-8") }
+                return whole
+            case UInt8(ascii: "\\"):
+                text.append(contentsOf: bytes[start..<position])
+                position += 1
+                text.append(contentsOf: try escaped().utf8)
+                start = position
+            case 0..<0x20:
+                position += 1
+                throw fault("a control character stands in a text")
+            default: position += 1
             }
         }
         throw fault("a text does not end")
@@ -184,8 +201,33 @@ private struct JSONReader {
     }
 
     private mutating func skipSpace() {
-        while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            default: return
+            }
+        }
     }
 
     private func fault(_ text: String) -> JSONFault { JSONFault(text: "\(text), at byte \(position)") }
+}
+
+/// The names of an object so far. Few are compared one by one, which costs no table; many go into a set, for a sender could
+/// choose an object whose names take a time that grows with their square.
+private struct MemberNames {
+    private static let fewMax = 12
+
+    private var few: [String] = []
+    private var many: Set<String> = []
+
+    /// False if the name was there.
+    mutating func insert(_ name: String) -> Bool {
+        if few.count < Self.fewMax {
+            if few.contains(name) { return false }
+            few.append(name)
+            return true
+        }
+        if many.isEmpty { many = Set(few) }
+        return many.insert(name).inserted
+    }
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import ControlPlane
+@testable import Values
 
 @Test(
     arguments: [
@@ -37,24 +37,4 @@ func anInstantIsWrittenAndReadAsTheContractSpellsIt(seconds: Int64, text: String
     ])
     let read = try JSONDecoder().decode(JSONValue.self, from: Data(value.text.utf8))
     #expect(read.text == value.text)
-}
-
-@Test func aNumberThatJSONCannotHoldBecomesNull() {
-    #expect(number(nil).text == "null" && number(.nan).text == "null" && number(-.infinity).text == "null")
-    #expect(number(3).text == "3" && number(0.25).text == "0.25" && number(1e300).text == "1e+300")
-}
-
-@Test(
-    arguments: [
-        ("limit=5&cursor=7", "cursor", "7"), ("limit=5", "cursor", nil), ("", "cursor", nil), ("cursor", "cursor", ""),
-        ("cursor=", "cursor", ""), ("a=b=c", "a", "b=c"), ("a=%31%20", "a", "1 "), ("&&a=1", "a", "1"),
-        ("%61=1", "a", "1"), ("a=+", "a", "+"),
-    ] as [(String, String, String?)])
-func aValueOfAQueryIsFoundAndDecoded(query: String, name: String, value: String?) throws {
-    #expect(try Query(query).text(name) == value)
-}
-
-@Test func aParameterThatIsGivenTwiceIsNotGuessed() {
-    #expect(throws: BadCall.self) { try Query("a=1&a=2").text("a") }
-    #expect(throws: BadCall.self) { try Query("a=1&%61=1").count("a") }
 }

@@ -1,5 +1,3 @@
-import Gateway
-
 /// A JSON value whose members keep their order: what `--json` prints and what the admin API is sent.
 package indirect enum JSONValue: Sendable {
     case null

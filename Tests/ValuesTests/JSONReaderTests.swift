@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import ControlPlane
+@testable import Values
 
 private func read(_ text: String) -> String? { read(Array(text.utf8)) }
 private func read(_ bytes: [UInt8]) -> String? { try? JSONValue(reading: bytes).text }

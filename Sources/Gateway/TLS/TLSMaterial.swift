@@ -42,6 +42,10 @@ package struct TLSMaterial: Sendable {
     /// What is wrong with the files that settings name, for `check` and `serve` alike. Blocks.
     package static let inspection: FileInspection = { settings in
         var findings: [FileFinding] = []
+        var settings = settings
+        // Where the URL is what is wrong, the files beside it are looked at all the same: all errors at once.
+        if settings.legacy.tls != nil { settings.legacy.scheme = "https" }
+        if settings.new.tls != nil { settings.new.scheme = "https" }
         _ = TLSMaterial(settings, old: nil, findings: &findings)
         return findings
     }

@@ -1,5 +1,6 @@
 package import Configuration
 import Synchronization
+package import Telemetry
 
 /// All certificates, keys and authorities that settings name, ready for use. Immutable, any thread.
 package struct TLSMaterial: Sendable {
@@ -37,6 +38,11 @@ package struct TLSMaterial: Sendable {
         admin = server(settings.admin.tls, old?.admin)
         legacy = client(settings.legacy, "legacy", old?.legacy)
         new = client(settings.new, "new", old?.new)
+    }
+
+    /// When the certificates of all listeners end.
+    package var certificateEnds: [CertificateEnd] {
+        listeners.flatMap { $0?.ends(.client) ?? [] } + (admin?.ends(.admin) ?? [])
     }
 
     /// What is wrong with the files that settings name, for `check` and `serve` alike. Blocks.

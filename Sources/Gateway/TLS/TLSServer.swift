@@ -1,6 +1,7 @@
 import COpenSSL
 import Configuration
 import Synchronization
+import Telemetry
 
 /// The certificates of one listener, for all of its loops. Immutable, any thread: an SSL_CTX that nobody changes is.
 ///
@@ -36,6 +37,19 @@ final class TLSServer: @unchecked Sendable {
         }
         // The object outlives its contexts' SSLs, each of which keeps it through its stream.
         ctls_set_server_name_callback(first, chooseCertificate, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// The first name of each certificate, and when it ends.
+    func ends(_ listener: TLSPeer) -> [CertificateEnd] {
+        contexts.compactMap { context in
+            guard let certificate = SSL_CTX_get0_certificate(context) else { return nil }
+            let end = ctls_certificate_end(certificate)
+            // A host name has 253 bytes at most; what else a subject may hold is cut.
+            var name = [CChar](repeating: 0, count: 256)
+            ctls_certificate_name(certificate, &name, name.count)
+            let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return end < 0 ? nil : CertificateEnd(listener: listener, serverName: text, endsAt: Double(end))
+        }
     }
 
     deinit { for context in contexts { SSL_CTX_free(context) } }

@@ -2,11 +2,17 @@
 
 import json
 import os
+import pathlib
+import re
 import subprocess
 
 import pytest
+import yaml
 
 from support.gateway import BINARY, cutover
+from support.tls import Authority
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 
 def config(**more):
@@ -67,3 +73,48 @@ def test_another_fault_of_a_backend_does_not_hide_that_of_its_authority(scratch,
     text = cutover("check", "--config", written(scratch, settings), check=False).stdout
     assert len(text.splitlines()) == 2 and "hunter2" not in text
     assert "backends.new.tls.ca_file: no certificates in PEM can be read from" in text
+
+
+# The examples of docs/configuration.md
+
+EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/configuration.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_there_is_an_example_of_each_section_that_has_to_do_with_the_edges():
+    sections = {key for example in EXAMPLES for key in yaml.safe_load(example)}
+    assert sections >= {"listen", "admin", "user", "trusted_proxies", "backends", "limits", "timeouts", "access_log",
+                        "tracing", "plan"}
+
+
+def named_files(value):
+    """Every file that an example names, by its key."""
+    if isinstance(value, list):
+        return [found for item in value for found in named_files(item)]
+    if not isinstance(value, dict):
+        return []
+    found = [(key, file) for key, file in value.items() if key.endswith("_file")]
+    return found + [found for item in value.values() for found in named_files(item)]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.split(":")[0])
+def test_an_example_is_valid_as_it_stands(scratch, example):
+    """Beside nothing but the backends, where it has none, and with files where it says that they are."""
+    settings = yaml.safe_load(example)
+    authority = Authority(scratch / "authority")
+    own = authority.sign("example.com")
+    contents = {"certificate_file": own.certificate.read_bytes(), "key_file": own.key.read_bytes(),
+                "ca_file": authority.file.read_bytes(), "client_ca_file": authority.file.read_bytes(),
+                "secret_file": b"0123456789abcdef0123456789abcdef\n",
+                "jwks_file": b'{"keys":[{"kty":"oct","k":"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"}]}'}
+    for key, file in named_files(settings):
+        (scratch / file).parent.mkdir(exist_ok=True)
+        (scratch / file).write_bytes(contents[key])
+    if "access_log" in settings:
+        (scratch / settings["access_log"]["file"]).parent.mkdir()
+    if "plan" in settings:
+        (scratch / settings["plan"]).parent.mkdir()
+        (scratch / settings["plan"]).write_text((ROOT / settings["plan"]).read_text())
+    text = example if "backends" in settings else example + json.dumps(config()["backends"]).join(["backends: ", "\n"])
+    (scratch / "cutover.yaml").write_text(text)
+    said = cutover("check", "--config", scratch / "cutover.yaml").stdout
+    assert "warning" not in said, said

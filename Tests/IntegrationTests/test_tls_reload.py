@@ -97,7 +97,8 @@ def not_after(certificate):
 
 
 def test_the_end_of_each_certificate_is_a_metric_from_the_first_scrape(make_gateway, legacy, new, authority, reload):
-    own, other, soon = authority.sign("a.test", "z.test"), authority.sign("b.test", days=9), authority.sign("b.test", days=3)
+    own, other = authority.sign("a.test", "z.test"), authority.sign("b.test", days=9)
+    soon = authority.sign("b.test", days=3)
     listener = {"address": "127.0.0.1:0", "tls": {**own.files, "certificates": [other.files, soon.files]}}
     gateway = make_gateway(legacy, new, config={"listen": [listener]})
     # Of two with the same name the one that ends first; a listener without TLS has none.

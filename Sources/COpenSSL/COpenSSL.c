@@ -1,9 +1,13 @@
+// timegm is none of the C standard's.
+#define _DEFAULT_SOURCE
 #include "COpenSSL.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 // A BIO of our own in place of BIO_s_socket: MSG_NOSIGNAL, and the memory of short reads.
 
@@ -185,3 +189,25 @@ int ctls_holds_part(SSL *ssl) {
 }
 
 int ctls_reason(unsigned long error) { return ERR_GET_REASON(error); }
+
+long long ctls_certificate_end(const X509 *certificate) {
+    struct tm end;
+    if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) != 1) return -1;
+    return (long long)timegm(&end);
+}
+
+void ctls_certificate_name(X509 *certificate, char *name, size_t size) {
+    name[0] = 0;
+    GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+    for (int i = 0; names && i < sk_GENERAL_NAME_num(names); i++) {
+        const GENERAL_NAME *each = sk_GENERAL_NAME_value(names, i);
+        if (each->type != GEN_DNS) continue;
+        size_t length = (size_t)ASN1_STRING_length(each->d.dNSName);
+        if (length > size - 1) length = size - 1;
+        memcpy(name, ASN1_STRING_get0_data(each->d.dNSName), length);
+        name[length] = 0;
+        break;
+    }
+    GENERAL_NAMES_free(names);
+    if (!name[0]) X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, name, (int)size);
+}

@@ -67,7 +67,8 @@ struct Loading {
             if finding.isWarning {
                 diagnostics.warn(finding.keyPath, value: finding.file, finding.problem)
             } else {
-                diagnostics.error(finding.keyPath, value: finding.file, finding.problem)
+                diagnostics.error(
+                    finding.keyPath, value: finding.file, finding.problem, accepted: finding.accepted)
             }
         }
         let errors = Self.sorted(diagnostics.errors) + Self.sorted(decoded.planDiagnostics?.errors ?? [])

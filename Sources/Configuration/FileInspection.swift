@@ -8,12 +8,16 @@ package struct FileFinding: Error, Sendable, Equatable {
     package var problem: String
     /// It can be used all the same.
     package var isWarning: Bool
+    package var accepted: String?
 
-    package init(keyPath: String, file: String, problem: String, isWarning: Bool = false) {
+    package init(
+        keyPath: String, file: String, problem: String, isWarning: Bool = false, accepted: String? = nil
+    ) {
         self.keyPath = keyPath
         self.file = file
         self.problem = problem
         self.isWarning = isWarning
+        self.accepted = accepted
     }
 }
 

@@ -18,18 +18,13 @@ func readProcessFigures() -> ProcessFigures {
     }
     figures.openDescriptors = countEntries("/proc/self/fd")
     figures.maxDescriptors = clinux_descriptor_limit()
-    figures.startTimeSeconds = startTime
+    figures.startTimeSeconds = programBegan
     return figures
 }
 
-/// Wall-clock second at which this process was first asked; close enough to its start, and steady.
-private let startTime: Double = {
-    let uptime = Double(readText("/proc/uptime").split(separator: " ").first ?? "0") ?? 0
-    let fields = readText("/proc/self/stat").split(separator: ")").last?.split(separator: " ") ?? []
-    let ticks = fields.count > 19 ? Double(fields[19]) ?? 0 : 0
-    let sinceBoot = ticks / Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
-    return Double(clinux_wall_milliseconds()) / 1000 - uptime + sinceBoot
-}()
+/// When this program began, in seconds since 1970; first asked for by `GatewayServer`. Not the process: an upgrade leaves that as it
+/// is, while every counter begins anew.
+let programBegan = Double(clinux_wall_milliseconds()) / 1000
 
 private func readText(_ path: String) -> String {
     let file = clinux_open(path, O_RDONLY, 0)

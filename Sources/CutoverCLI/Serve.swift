@@ -56,7 +56,12 @@ func serve(_ invocation: Invocation) -> Int32 {
         }
         console.print("cutover: admin on \(scheme(settings.admin))://\(address(settings.admin.address, adminPort))")
         console.print("cutover: ready")
-        if let former = passed.formerProgram { close(former) }
+        if let former = passed.formerProgram {
+            close(former)
+            let version = passed.formerVersion
+            // Nobody waits for the store to take it.
+            Task { await server.noteUpgrade(from: version) }
+        }
         return wait(for: signals, server, Upgrade(invocation, begin))
     } catch {
         console.printError("cutover serve: \(error.text)")

@@ -13,7 +13,7 @@ package final class DataPlane: Sendable {
     let loops: [EventLoop]
     let workers: [Worker]
     /// Certificates and keys in force.
-    private let tls: TLSStanding
+    package let tls: TLSStanding
     private let backends: Mutex<(legacy: SharedBackend, new: SharedBackend)>
     private let listening = Mutex<[UInt16]>([])
     private let stopped = Atomic<Bool>(false)

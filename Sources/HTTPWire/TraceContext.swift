@@ -72,6 +72,9 @@ package struct TraceParent: Sendable, Equatable {
 }
 
 /// Judges the `tracestate` lines of a request, one after the other: they are one list (W3C Trace Context §3.3).
+///
+/// A key that is there twice does not make it invalid: that keys are unique is for whoever adds one, which the gateway never
+/// does; who receives the list and passes it on neither drops it for that nor mends it (§3.5, §4.3).
 package struct TraceStateCheck: Sendable {
     /// What is longer is no list of vendors (§3.3.1.1: at most 32 members).
     private static let membersMax = 32

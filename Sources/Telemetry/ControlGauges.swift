@@ -48,6 +48,8 @@ package struct ControlGauges: Sendable {
     package var accessLog = AccessLogGauges()
     /// Spans that are exported.
     package var spans = SpanGauges()
+    /// Certificates that listeners show; none without TLS.
+    package var certificates: [CertificateEnd] = []
     /// The process itself.
     package var process = ProcessFigures()
     /// Event loops.

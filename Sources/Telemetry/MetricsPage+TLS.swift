@@ -1,4 +1,37 @@
+/// When a certificate ends that a listener shows.
+package struct CertificateEnd: Sendable, Equatable {
+    /// `client` or `admin`.
+    package var listener: TLSPeer
+    /// The first host name in it.
+    package var serverName: String
+    /// Seconds since 1970.
+    package var endsAt: Double
+
+    package init(listener: TLSPeer, serverName: String, endsAt: Double) {
+        self.listener = listener
+        self.serverName = serverName
+        self.endsAt = endsAt
+    }
+}
+
 extension PrometheusText {
+    /// The next end of all certificates with the same name; NaN for a listener without TLS, so that the series is there.
+    mutating func certificates(_ all: [CertificateEnd]) {
+        begin(
+            "cutover_tls_certificate_expiry_timestamp_seconds", .gauge,
+            "When the certificate that a listener shows ends, since unix epoch in seconds; NaN without TLS.")
+        for listener in [TLSPeer.client, .admin] {
+            var ends: [String: Double] = [:]
+            for each in all where each.listener == listener {
+                ends[each.serverName] = min(ends[each.serverName] ?? .infinity, each.endsAt)
+            }
+            if ends.isEmpty { ends[""] = .nan }
+            for (name, end) in ends.sorted(by: { $0.key < $1.key }) {
+                sample([("listener", listener.rawValue), ("server_name", name)], end)
+            }
+        }
+    }
+
     /// Handshakes with clients, and with backends.
     mutating func tls(_ snapshot: MetricsSnapshot) {
         begin(

@@ -23,6 +23,7 @@ package func renderMetrics(_ snapshot: MetricsSnapshot, figures: FourFigures, ga
     text.spans(gauges.spans)
     text.connections(snapshot, gauges)
     text.tls(snapshot)
+    text.certificates(gauges.certificates)
     text.process(gauges)
     return text.bytes
 }

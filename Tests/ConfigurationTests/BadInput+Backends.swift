@@ -9,11 +9,13 @@ let badBackends: [BadInput] = [
         "cutover.yaml:1: backends.new.url: missing; accepted: http://host[:port][/prefix], here or with --new"),
     BadInput(
         "backends: {legacy: {url: \"http://a:1\"}, new: {url: \"http://A:1/\"}}",
-        "cutover.yaml:1: backends.new.url: the same backend as legacy \"http://a:1\""),
+        "cutover.yaml:1: backends.new.url: the same backend as legacy \"http://a:1\"; accepted: the URL of another backend"
+    ),
     BadInput(
         "backends: {legacy: {url: \"http://user:hunter2@a\"}, new: {url: \"https://b\", tls: {key_file: k}}}",
         "cutover.yaml:1: backends.legacy.url: a user name or password in the URL \"http://[redacted]@a\"; accepted: http://host[:port][/prefix] or https://…",
-        "cutover.yaml:1: backends.new.tls.certificate_file: missing; accepted: a PEM file"),
+        "cutover.yaml:1: backends.new.tls.certificate_file: missing; accepted: a PEM file",
+        "cutover.yaml:1: backends.new.tls.key_file: cannot be read (No such file or directory) \"k\""),
     BadInput(
         "backends: {legacy: {url: \"127.0.0.1:7001\"}, new: {url: \"htp://b\"}}",
         "cutover.yaml:1: backends.legacy.url: not a URL \"127.0.0.1:7001\"; accepted: http://host[:port][/prefix] or https://…; did you mean http://127.0.0.1:7001?",
@@ -41,8 +43,9 @@ let badBackends: [BadInput] = [
         "cutover.yaml:6: backends.new.tls: of no use with an http URL; accepted: tls beside a URL with https://"),
     BadInput(
         "backends: {legacy: {url: \"http://127.0.0.1:8080\"}, new: {url: \"http://localhost:9900\"}}",
-        "cutover.yaml:1: backends.legacy.url: the gateway's own address (listen) \"http://127.0.0.1:8080\"",
-        "cutover.yaml:1: backends.new.url: the gateway's own address (admin.listen) \"http://localhost:9900\""),
+        "cutover.yaml:1: backends.legacy.url: the gateway's own address (listen) \"http://127.0.0.1:8080\"; accepted: a URL that leads to another server",
+        "cutover.yaml:1: backends.new.url: the gateway's own address (admin.listen) \"http://localhost:9900\"; accepted: a URL that leads to another server"
+    ),
     BadInput(
         "backends: 1",
         "cutover.yaml:1: backends: a single value where a mapping is expected; accepted: legacy, new"),

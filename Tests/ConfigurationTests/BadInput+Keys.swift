@@ -45,10 +45,10 @@ let badKeys: [BadInput] = [
     ),
     BadInput(
         "plan: {name: x}",
-        "cutover.yaml:1: plan: a mapping where a single value is expected"),
+        "cutover.yaml:1: plan: a mapping where a single value is expected; accepted: text that is not empty"),
     BadInput(
         "plan: [a]",
-        "cutover.yaml:1: plan: a list where a single value is expected"),
+        "cutover.yaml:1: plan: a list where a single value is expected; accepted: text that is not empty"),
     BadInput(
         "salt: s3cret",
         "cutover.yaml:1: salt: unknown key \"salt\"; accepted: listen, admin, data, store, workers, user, trusted_proxies, backends, timeouts, limits, routes, shadow, writes, fallback, plan, expose, tracing, access_log; did you mean user.salt?"

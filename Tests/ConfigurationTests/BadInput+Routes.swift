@@ -32,8 +32,9 @@ let badRoutes: [BadInput] = [
         "cutover.yaml:1: routes[0].kind: missing; accepted: read, write, legacy, new, split"),
     BadInput(
         "routes: [{match: \"GET /a\", kind: read, user: /u, conditionals: keep}]",
-        "cutover.yaml:1: routes[0].user: only a write has this, the route's kind is read: \"/u\"",
-        "cutover.yaml:1: routes[0].conditionals: only a write has this, the route's kind is read: \"keep\""),
+        "cutover.yaml:1: routes[0].user: only a write has this, the route's kind is read: \"/u\"; accepted: kind: write",
+        "cutover.yaml:1: routes[0].conditionals: only a write has this, the route's kind is read: \"keep\"; accepted: kind: write"
+    ),
     BadInput(
         "routes: [{match: \"POST /a\", kind: write, items: /i}]",
         "cutover.yaml:1: routes[0].record: missing: the items of a batch need their record; accepted: a JSON pointer"),

@@ -61,7 +61,7 @@ let badUsers: [BadInput] = [
     ),
     BadInput(
         "user: {from: [{jwt: {jwks_file: gone.json, algorithm: rs256}}]}",
-        "cutover.yaml:1: user.from[0].jwt.algorithm: does not go with jwks_file: each key of the set says what it is for \"rs256\"",
+        "cutover.yaml:1: user.from[0].jwt.algorithm: does not go with jwks_file: each key of the set says what it is for \"rs256\"; accepted: jwks_file without it",
         "cutover.yaml:1: user.from[0].jwt.jwks_file: cannot be read (No such file or directory) \"gone.json\""
     ),
     BadInput(

@@ -28,10 +28,12 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: timeouts.head: out of range \"4000d\"; accepted: at most 3650d"),
     BadInput(
         "timeouts: {head: }",
-        "cutover.yaml:1: timeouts.head: no value"),
+        "cutover.yaml:1: timeouts.head: no value; accepted: a whole number with ms, s, m, h or d, such as 250ms, 10s, 2h, 90d"
+    ),
     BadInput(
         "timeouts: {head: [1s]}",
-        "cutover.yaml:1: timeouts.head: a list where a single value is expected"),
+        "cutover.yaml:1: timeouts.head: a list where a single value is expected; accepted: a whole number with ms, s, m, h or d, such as 250ms, 10s, 2h, 90d"
+    ),
     BadInput(
         "limits: {target: 8KB}",
         "cutover.yaml:1: limits.target: not a size \"8KB\"; accepted: a whole number of bytes or one with KiB, MiB or GiB, such as 1024, 64KiB, 8MiB; did you mean 8KiB?"
@@ -44,7 +46,8 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: limits.target: out of range \"65536KiB\"; accepted: 64 to 1MiB"),
     BadInput(
         "limits: {headers: 1KiB}",
-        "cutover.yaml:1: limits.headers: target (8KiB) is above headers (1KiB)"),
+        "cutover.yaml:1: limits.headers: target (8KiB) is above headers (1KiB); accepted: target up to the size of headers"
+    ),
     BadInput(
         "limits: {connections_per_address: -1}",
         "cutover.yaml:1: limits.connections_per_address: not a whole number \"-1\"; accepted: a whole number from 0 to 10000000"
@@ -55,7 +58,7 @@ let badValues: [BadInput] = [
     ),
     BadInput(
         "limits: {header_lines: \"200\"}",
-        "cutover.yaml:1: limits.header_lines: a quoted string is no number or boolean \"200\"; did you mean 200 without quotes?"
+        "cutover.yaml:1: limits.header_lines: a quoted string is no number or boolean \"200\"; accepted: a whole number from 1 to 10000; did you mean 200 without quotes?"
     ),
     BadInput(
         "limits: {header_lines: many}",
@@ -74,7 +77,7 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: shadow.percent: not a percentage \"1e1\"; accepted: 0 to 100 with at most two decimals"),
     BadInput(
         "shadow: {percent: \"50\"}",
-        "cutover.yaml:1: shadow.percent: a quoted string is no number or boolean \"50\"; did you mean 50 without quotes?"
+        "cutover.yaml:1: shadow.percent: a quoted string is no number or boolean \"50\"; accepted: 0 to 100 with at most two decimals; did you mean 50 without quotes?"
     ),
     BadInput(
         "shadow: {ignore: [serverTime, /a~2]}",
@@ -94,7 +97,8 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: shadow.keep_values: not a boolean \"yes\"; accepted: true, false; did you mean true?"),
     BadInput(
         "expose: \"false\"",
-        "cutover.yaml:1: expose: a quoted string is no number or boolean \"false\"; did you mean false without quotes?"),
+        "cutover.yaml:1: expose: a quoted string is no number or boolean \"false\"; accepted: true, false; did you mean false without quotes?"
+    ),
     BadInput(
         "expose: flase",
         "cutover.yaml:1: expose: not a boolean \"flase\"; accepted: true, false; did you mean false?"),
@@ -103,10 +107,10 @@ let badValues: [BadInput] = [
         "cutover.yaml:1: writes.answer: unknown word \"bth\"; accepted: authoritative, both; did you mean both?"),
     BadInput(
         "writes: {retry_min: 1m}",
-        "cutover.yaml:1: writes.retry_min: longer than retry_max (30s) \"1m\""),
+        "cutover.yaml:1: writes.retry_min: longer than retry_max (30s) \"1m\"; accepted: up to 30s"),
     BadInput(
         "writes: {retry_max: 10ms}",
-        "cutover.yaml:1: writes.retry_max: shorter than retry_min (100ms) \"10ms\""),
+        "cutover.yaml:1: writes.retry_max: shorter than retry_min (100ms) \"10ms\"; accepted: from 100ms"),
     BadInput(
         "fallback: {on: [conect, 5XX]}",
         "cutover.yaml:1: fallback.on[0]: unknown word \"conect\"; accepted: connect, timeout, 5xx, 404; did you mean connect?",
@@ -186,16 +190,19 @@ let badValues: [BadInput] = [
     BadInput(
         "listen: {address: \"127.0.0.1:8443\", tls: {certificates: [{certificate_file: a, key: b}]}}",
         "cutover.yaml:1: listen.tls.certificates[0].key: unknown key \"key\"; accepted: certificate_file, key_file",
-        "cutover.yaml:1: listen.tls.certificates[0].key_file: missing; accepted: a PEM file"),
+        "cutover.yaml:1: listen.tls.certificates[0].key_file: missing; accepted: a PEM file",
+        "cutover.yaml:1: listen.tls.certificates[0].certificate_file: cannot be read (No such file or directory) \"a\""),
     BadInput(
         "listen: {address: \"127.0.0.1:8443\", tls: {certificate_file: a, key_file: b, client_certificate: never, client_ca_file: c}}",
         "cutover.yaml:1: listen.tls.client_certificate: not known \"never\"; accepted: required, optional"),
     BadInput(
         "listen: {address: \"127.0.0.1:8443\", tls: {certificate_file: a, key_file: b, client_certificate: optional}}",
-        "cutover.yaml:1: listen.tls.client_certificate: of no use without client_ca_file"),
+        "cutover.yaml:1: listen.tls.client_certificate: of no use without client_ca_file; accepted: client_ca_file beside it"
+    ),
     BadInput(
         "listen: [{address: \"127.0.0.1:8443\", tls: {certificate_file: a}}]",
-        "cutover.yaml:1: listen[0].tls.key_file: missing; accepted: a PEM file"),
+        "cutover.yaml:1: listen[0].tls.key_file: missing; accepted: a PEM file",
+        "cutover.yaml:1: listen[0].tls.certificate_file: cannot be read (No such file or directory) \"a\""),
     BadInput(
         "admin: 127.0.0.1:9900",
         "cutover.yaml:1: admin: a single value where a mapping is expected; accepted: listen, tls, allow_plaintext"),
@@ -205,7 +212,7 @@ let badValues: [BadInput] = [
             + "127.0.0.1 or [::1]; where the network itself is private, this address with admin.allow_plaintext: true"),
     BadInput(
         "admin: {allow_plaintext: \"true\"}",
-        "cutover.yaml:1: admin.allow_plaintext: a quoted string is no number or boolean \"true\"; did you mean true without quotes?"
+        "cutover.yaml:1: admin.allow_plaintext: a quoted string is no number or boolean \"true\"; accepted: true, false; did you mean true without quotes?"
     ),
     BadInput(
         "data: \"\"",

@@ -64,7 +64,7 @@ import Testing
         let flags = ConfigurationFlags(listen: "127.0.0.1:7001", legacy: "http://b", new: "http://127.0.0.1:7001")
         #expect(
             load("", flags: flags).messages == [
-                "command line: --new: the gateway's own address (listen) \"http://127.0.0.1:7001\""
+                "command line: --new: the gateway's own address (listen) \"http://127.0.0.1:7001\"; accepted: a URL that leads to another server"
             ])
     }
 

@@ -67,6 +67,10 @@ import Testing
             "cutover.yaml:1: tracing.otlp: not an http or https URL \"collector:4318\"; "
                 + "accepted: http://host/path or https://host/path"),
         BadInput(
+            "tracing: {otlp: \"https://u:p@collector:4318/v1/traces?x=a@b\"}",
+            "cutover.yaml:1: tracing.otlp: a user name or password in the URL "
+                + "\"https://[redacted]@b\"; accepted: http://host/path or https://host/path"),
+        BadInput(
             "tracing: {context: pass, otlp: \"http://c/v1/traces\"}",
             "cutover.yaml:1: tracing.otlp: does not go with context: pass, by which backends never hear of the "
                 + "gateway's spans; accepted: context: continue or start"),

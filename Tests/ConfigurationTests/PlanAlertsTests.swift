@@ -76,7 +76,10 @@ import Testing
             "etc/plans/p.yaml:4: alerts.webhook_file: cannot be read (No such file or directory); accepted: a file that "
                 + "holds the URL"
         ),
-        ("webhook_file: empty", "etc/plans/p.yaml:4: alerts.webhook_file: an empty file \"etc/plans/empty\""),
+        (
+            "webhook_file: empty",
+            "etc/plans/p.yaml:4: alerts.webhook_file: an empty file \"etc/plans/empty\"; accepted: one line, https://host/path"
+        ),
         (
             "webhook_file: token",
             "etc/plans/p.yaml:4: alerts.webhook_file: no http or https URL in \"etc/plans/token\"; accepted: one line, "

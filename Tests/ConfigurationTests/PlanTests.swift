@@ -195,8 +195,16 @@ import Testing
             "gates.read_error_rate: an empty mapping, which is no limit; accepted: max, over_legacy"
         ),
         ("gates: {write_p95: {max: fast}}", "gates.write_p95.max: not a duration \"fast\""),
-        ("gates: {conflict_rate: {max: 1%}}", "gates.conflict_rate: a mapping where a single value is expected"),
-        ("gates: {write_p95: [300ms]}", "gates.write_p95: a list where a single value is expected"),
+        (
+            "gates: {conflict_rate: {max: 1%}}",
+            "gates.conflict_rate: a mapping where a single value is expected; "
+                + "accepted: 0% to 100% with at most four decimals, such as 0.5%"
+        ),
+        (
+            "gates: {write_p95: [300ms]}",
+            "gates.write_p95: a list where a single value is expected; "
+                + "accepted: a whole number with ms, s, m, h or d, such as 250ms, 10s, 2h, 90d"
+        ),
         ("confidence: 100%", "confidence: must be from 50% to below 100%"),
         ("confidence: 20%", "confidence: must be from 50% to below 100%"),
     ])

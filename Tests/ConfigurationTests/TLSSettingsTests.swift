@@ -48,6 +48,37 @@ import Testing
         #expect(one.restartOnlyDifferences(from: older) == ["listen"])
     }
 
+    @Test(arguments: [
+        ("new.internal", nil), ("new_1.internal", nil), ("192.0.2.7", nil), ("2001:db8::7", nil),
+        ("new.internal ", "new.internal"), ("new.internal.", "new.internal"), ("[2001:db8::7]", "2001:db8::7"),
+        ("new internal", ""), ("*.internal", ""), ("new.internal:443", ""), ("https://new", ""), ("-a.b", ""),
+        ("999.1.1.1", ""),
+    ])
+    func aServerNameIsAHostNameOrAnAddress(_ name: String, _ suggestion: String?) {
+        let text = """
+            backends:
+              legacy: {url: "http://127.0.0.1:7001"}
+              new: {url: "https://new.example", tls: {server_name: "\(name)"}}
+            """
+        guard let suggestion else { return #expect(load(text).settings?.new.tls?.serverName == name) }
+        #expect(
+            load(text).messages == [
+                "cutover.yaml:3: backends.new.tls.server_name: not a server name \"\(name)\"; accepted: a host name or "
+                    + "an address, such as new.internal, 192.0.2.7, 2001:db8::7"
+                    + (suggestion.isEmpty ? "" : "; did you mean \(suggestion)?")
+            ])
+    }
+
+    @Test func filesOfASectionThatIsNotWholeAreLookedForToo() {
+        let text = "listen: {address: \"127.0.0.1:8443\", tls: {certificate_file: gone, client_ca_file: lost}}\n"
+        #expect(
+            load(text + minimal).messages == [
+                "cutover.yaml:1: listen.tls.key_file: missing; accepted: a PEM file",
+                "cutover.yaml:1: listen.tls.certificate_file: cannot be read (No such file or directory) \"gone\"",
+                "cutover.yaml:1: listen.tls.client_ca_file: cannot be read (No such file or directory) \"lost\"",
+            ])
+    }
+
     @Test func whatIsWrongInAFileIsSaidWithItsLine() {
         let text =
             minimal

@@ -88,8 +88,8 @@ import Testing
         let text = minimal + "expose: true\nexpose: true\ntimeouts:\n  head: 1s\n  body: 2s\n  head: 3s\n"
         #expect(
             load(text).messages == [
-                "cutover.yaml:5: expose: the key is given twice (first on line 4) \"expose\"",
-                "cutover.yaml:9: timeouts.head: the key is given twice (first on line 7) \"head\"",
+                "cutover.yaml:5: expose: the key is given twice (first on line 4) \"expose\"; accepted: each key once",
+                "cutover.yaml:9: timeouts.head: the key is given twice (first on line 7) \"head\"; accepted: each key once",
             ])
     }
 }

@@ -73,6 +73,37 @@ struct UnverifiableTests {
         _ = (file, otherFile)
     }
 
+    @Test func whatDoesNotHoldIsToldWhereAnotherProofNamesTheUser() throws {
+        let (one, file) = try Self.jwt()
+        let (other, otherFile) = try Self.jwt("X-Token")
+        let (issuer, issuerFile) = try Self.jwt("Authorization", String(repeating: "o", count: 32))
+        let good = token(#"{"sub":"ada"}"#)
+        let old = "Authorization: Bearer \(token(#"{"sub":"eve","exp":1}"#))"
+        for sources in [[one, other], [one, issuer, other], [issuer, one, .header("X-User-Id"), other]] {
+            let found = try ask(sources, [old, "X-Token: \(good)"])
+            #expect(found.user == "ada" && found.why == .expired)
+        }
+        // Only what stands elsewhere than the token that holds.
+        let both = try ask([issuer, other, one], ["Authorization: Bearer \(good)", "X-Token: x"])
+        #expect(both.user == "ada" && both.why == .malformed)
+        // Nobody looks behind the first that names the user.
+        let first = try ask([other, one], [old, "X-Token: \(good)"])
+        #expect(first.user == "ada" && first.why == nil)
+        _ = (file, otherFile, issuerFile)
+    }
+
+    @Test func ofTheRefusalsOfAllPlacesButOneTheLastIsTold() {
+        var refusals = IdentityRefusals()
+        #expect(refusals.isEmpty && refusals.most(besides: nil) == nil)
+        for (reason, place) in [(IdentityRejection.signature, 0), (.malformed, 1), (.expired, 0), (.algorithm, 2)] {
+            refusals.add(reason, place: place)
+        }
+        #expect(refusals.most(besides: nil) == .expired && refusals.most(besides: 2) == .expired)
+        #expect(refusals.most(besides: 0) == .algorithm)
+        refusals.add(.expired, place: 1)
+        #expect(refusals.most(besides: 0) == .expired)
+    }
+
     @Test func aTokenWithoutAUserIsNoRefusal() throws {
         let (jwt, file) = try Self.jwt()
         for payload in ["{}", #"{"sub":""}"#, #"{"sub":["ada"]}"#, #"{"sub":true}"#, #"{"sub":"a\u0000b"}"#] {

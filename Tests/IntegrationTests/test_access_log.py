@@ -351,7 +351,7 @@ def test_a_file_that_cannot_be_opened_is_refused_at_start_and_at_reload(logged, 
     gateway = make_gateway(legacy, new, config=config, start=False)
     gateway.start(wait=False)
     assert gateway.process.wait(20) == 1
-    assert "access_log.file: cannot open" in eventually(gateway.log, "a word")
+    assert "access_log.file: no directory for \"" in eventually(gateway.log, "a word")
     log = logged()
     log.gateway.config["access_log"] = config["access_log"]
     log.gateway.config_file.write_text(json.dumps(log.gateway.config))

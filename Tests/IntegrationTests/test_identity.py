@@ -227,6 +227,46 @@ def test_a_token_sent_again_costs_no_second_signature(with_keys):
     assert metrics("cutover_identity_lookups_total", result="hit") == 19
 
 
+def test_a_request_is_judged_once_whoever_wants_to_know(with_keys, legacy, new):
+    """Routing, the shadow read, the journal and the access log: they share one verdict."""
+    gateway = with_keys()
+    gateway.stop()
+    gateway.config = merged(gateway.config, {
+        "access_log": {"file": "stderr", "user": "plain"}, "shadow": {"percent": 100}})
+    gateway.start()
+    headers = bearer(RSA_KEY, "RS256")
+    with gateway.connect() as client:
+        for _ in range(4):
+            assert client.request("GET", "/", headers).backend == "new"
+        assert client.request("PUT", "/notes/1", headers, b"{}").backend == "new"
+    eventually(lambda: len(legacy.requests) == 5, "shadow reads and the second leg")
+    metrics = gateway.metrics()
+    assert metrics("cutover_identity_lookups_total", result="miss") == 1
+    assert metrics("cutover_identity_lookups_total", result="hit") == 4
+    eventually(lambda: gateway.log().count('"user":"ada"') == 5, "lines with the user")
+
+
+def test_what_does_not_hold_counts_beside_a_proof_that_does(make_gateway, legacy, new, scratch):
+    (scratch / "secret").write_bytes(SECRET)
+    sources = [{"jwt": {"hs256_secret_file": str(scratch / "secret")}},
+               {"signed_cookie": {"name": "uid", "secret_file": str(scratch / "secret")}}]
+    gateway = make_gateway(legacy, new, config={"user": {"from": sources, "unverifiable": 401}})
+    gateway.pin("ada", "new")
+    answer = gateway.get("/", headers=bearer(SECRET, "HS256", exp=1) + cookie("ada."))
+    assert (answer.status, answer.why) == (200, "pinned-new")
+    assert rejected(gateway) == {"expired": 1}
+
+
+def test_what_the_access_log_wants_to_know_refuses_nobody(make_gateway, legacy, new, scratch):
+    (scratch / "secret").write_bytes(SECRET)
+    gateway = make_gateway(legacy, new, config={
+        "user": {"from": [{"jwt": {"hs256_secret_file": str(scratch / "secret")}}], "unverifiable": 401},
+        "access_log": {"file": "stderr", "user": "plain"},
+        "routes": [{"match": "* /login", "kind": "legacy"}]})
+    assert gateway.fetch("POST", "/login", [("Authorization", "Bearer a.b.c")], b"{}").status == 200
+    assert rejected(gateway) == {}
+
+
 # Signed cookies
 
 def test_signed_cookies_name_the_user(make_gateway, legacy, new, scratch):

@@ -4,8 +4,10 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import socket
+import subprocess
 import threading
 import time
 
@@ -51,6 +53,47 @@ def test_clients_do_not_notice_that_the_program_is_replaced(make_gateway, legacy
     print(f"an upgrade took {took * 1000:.0f} ms, the longest request "
           f"{max(client.longest for client in clients.all) * 1000:.0f} ms")
     assert gateway.stop() == 0
+
+
+def test_an_upgrade_is_in_the_history_with_both_versions(make_gateway, legacy, new, program):
+    gateway = make_gateway(legacy, new, **program.options)
+    version = subprocess.run([BINARY, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    began = gateway.metrics()("process_start_time_seconds")
+
+    def upgrades():
+        events = gateway.admin("GET", "/api/v1/events", token=gateway.token())[1]["items"]
+        return [event for event in events if event["action"] == "upgrade"]
+
+    assert upgrades() == []
+    asked = round(time.time(), 3) - 0.001
+    upgrade(gateway)
+    event, = eventually(upgrades, "the event")
+    assert event["actor"] == "SIGUSR2" and event["before"] == event["after"] == {"version": version}
+    # The process is the same, and yet its counters begin anew: the metric says so.
+    assert began < asked <= gateway.metrics()("process_start_time_seconds") <= time.time()
+    # A start is none, and neither is an upgrade that is refused.
+    program.point_to(program.script("refuses", "exit 1"))
+    gateway.process.send_signal(signal.SIGUSR2)
+    eventually(lambda: "upgrade refused" in gateway.log(), "it is refused")
+    program.point_to(BINARY)
+    gateway.stop()
+    gateway.start()
+    assert upgrades() == [event]
+
+
+def test_lines_of_the_log_have_a_time_where_the_journal_adds_none(make_gateway, legacy, new):
+    """systemd says by device and inode which stream is its journal's."""
+    def line(is_journal):
+        gateway = make_gateway(legacy, new, start=False)
+        gateway.log_file.touch()
+        status = gateway.log_file.stat()
+        gateway.environment["JOURNAL_STREAM"] = f"{status.st_dev}:{status.st_ino + (not is_journal)}"
+        gateway.start()
+        gateway.stop()
+        return next(text for text in gateway.log().splitlines() if text.endswith("draining"))
+
+    assert line(is_journal=True) == "cutover: draining"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z cutover: draining", line(is_journal=False))
 
 
 def test_ten_in_a_row_are_no_different(make_gateway, legacy_store, new_store, program):

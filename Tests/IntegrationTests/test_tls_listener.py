@@ -357,6 +357,11 @@ def test_the_certificate_is_chosen_by_name(make_secure, authority):
     assert shown("one.test") == ["one.test"]
     assert shown("any.wild.test") == ["*.wild.test"]
     assert shown("exact.wild.test") == ["exact.wild.test"]
+    # A wildcard stands for one label, and for underscores too.
+    assert shown("my_app.wild.test") == ["*.wild.test"]
+    assert shown("_a_.WILD.test") == ["*.wild.test"]
+    assert "localhost" in shown("a.any.wild.test") and "localhost" in shown("a_b.any.wild.test")
+    assert "localhost" in shown("wild.test")
     assert "localhost" in shown("unknown.test") and "localhost" in shown(None)
 
 

@@ -1,7 +1,9 @@
 """Certificates and keys are read again by a reload; what is wrong refuses it, and `check` says so before."""
 
 import json
+import math
 import signal
+import ssl
 import subprocess
 
 import pytest
@@ -78,6 +80,34 @@ def test_another_file_is_taken_up(secure, authority, reload):
     write(secure, {"listen": [{"address": "127.0.0.1:0", "tls": authority.sign("localhost", "other.test").files}]})
     assert reload(secure)
     assert shown(secure, authority) == ["localhost", "other.test"]
+
+
+def ends(gateway):
+    """When each certificate that is shown ends, by listener and name."""
+    series = gateway.metrics().series
+    found = {(dict(labels)["listener"], dict(labels)["server_name"]): value for (name, labels), value in series.items()
+             if name == "cutover_tls_certificate_expiry_timestamp_seconds"}
+    return {where: value for where, value in found.items() if not math.isnan(value)}
+
+
+def not_after(certificate):
+    text = subprocess.run(["openssl", "x509", "-noout", "-enddate", "-in", certificate.certificate],
+                          capture_output=True, text=True, check=True).stdout
+    return ssl.cert_time_to_seconds(text.strip().partition("=")[2])
+
+
+def test_the_end_of_each_certificate_is_a_metric_from_the_first_scrape(make_gateway, legacy, new, authority, reload):
+    own, other = authority.sign("a.test", "z.test"), authority.sign("b.test", days=9)
+    soon = authority.sign("b.test", days=3)
+    listener = {"address": "127.0.0.1:0", "tls": {**own.files, "certificates": [other.files, soon.files]}}
+    gateway = make_gateway(legacy, new, config={"listen": [listener]})
+    # Of two with the same name the one that ends first; a listener without TLS has none.
+    assert ends(gateway) == {("client", "a.test"): not_after(own), ("client", "b.test"): not_after(soon)}
+    assert math.isnan(gateway.metrics()("cutover_tls_certificate_expiry_timestamp_seconds", listener="admin"))
+    own.replace(authority.sign("c.test", days=20))
+    assert ("client", "a.test") in ends(gateway), "what is shown, not what is in the file"
+    assert reload(gateway)
+    assert ends(gateway)["client", "c.test"] == not_after(own) and ("client", "a.test") not in ends(gateway)
 
 
 WRONG = {

@@ -59,7 +59,9 @@ def test_a_later_version_goes_on_as_the_one_that_is_known(gateway, legacy, value
 
 
 @pytest.mark.parametrize("lines, is_kept", [
-    (["a=1", "b=2"], True), (["a=1,,b=2", ""], True), (["a=1 , \t b=2"], True), (["0a@b=1"], True),
+    (["a=1", "b=2"], True), (["a=1,,b=2", ""], True),
+    # Twice the same key: that is whoever wrote it last to mend, and nobody on the way.
+    (["a=1,b=2,a=3"], True), (["a=1", "a=1"], True), (["a=1 , \t b=2"], True), (["0a@b=1"], True),
     ([",".join(f"k{i}=v" for i in range(32))], True),
     ([",".join(f"k{i}=v" for i in range(17))] * 2, False), (["A=1"], False), (["a"], False), (["a="], False),
     (["a=1,b=x=y"], False), (["a@b@c=1"], False), (["a=1", "b c=2"], False),

@@ -59,3 +59,7 @@ int ctls_has_resumed(SSL *ssl);
 // Whether bytes of a record are there whose rest is missing, or that nobody has read.
 int ctls_holds_part(SSL *ssl);
 int ctls_reason(unsigned long error);
+// When a certificate ends, in seconds since 1970; negative where that cannot be read.
+long long ctls_certificate_end(const X509 *certificate);
+// The first host name of a certificate, else the common name of its subject, with a 0 behind; cut to fit.
+void ctls_certificate_name(X509 *certificate, char *name, size_t size);

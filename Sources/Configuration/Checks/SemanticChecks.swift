@@ -13,6 +13,7 @@ struct SemanticChecks {
         checkBackends()
         checkOrder()
         checkTracing()
+        checkIdentity()
     }
 
     private struct Listener {
@@ -61,7 +62,9 @@ struct SemanticChecks {
         let legacy = settings.legacy
         let new = settings.new
         if !legacy.host.isEmpty, legacy.host == new.host, legacy.port == new.port, legacy.pathPrefix == new.pathPrefix {
-            diagnostics.error("backends.new.url", value: new.urlText, "the same backend as legacy")
+            diagnostics.error(
+                "backends.new.url", value: new.urlText, "the same backend as legacy",
+                accepted: "the URL of another backend")
         }
         for (side, backend) in [("legacy", legacy), ("new", new)] where !backend.host.isEmpty {
             let address = HostPort(host: backend.host, port: backend.port, isIPv6: backend.host.contains(":"))
@@ -72,7 +75,8 @@ struct SemanticChecks {
             // A gateway that is its own backend sends every request round in circles.
             if let own = listeners.first(where: { $0.address.isReached(by: address) }) {
                 diagnostics.error(
-                    "backends.\(side).url", value: backend.urlText, "the gateway's own address (\(own.path))")
+                    "backends.\(side).url", value: backend.urlText, "the gateway's own address (\(own.path))",
+                    accepted: "a URL that leads to another server")
             }
         }
     }
@@ -83,9 +87,11 @@ struct SemanticChecks {
             let least = Value.durationText(writes.retryMinMilliseconds)
             let most = Value.durationText(writes.retryMaxMilliseconds)
             if diagnostics.isGiven("writes.retry_min") {
-                diagnostics.error("writes.retry_min", value: least, "longer than retry_max (\(most))")
+                diagnostics.error(
+                    "writes.retry_min", value: least, "longer than retry_max (\(most))", accepted: "up to \(most)")
             } else {
-                diagnostics.error("writes.retry_max", value: most, "shorter than retry_min (\(least))")
+                diagnostics.error(
+                    "writes.retry_max", value: most, "shorter than retry_min (\(least))", accepted: "from \(least)")
             }
         }
         let limits = settings.limits
@@ -93,7 +99,8 @@ struct SemanticChecks {
         for (key, bytes) in parts where bytes > limits.headerBytes && !failed("limits.\(key)", "limits.headers") {
             let path = diagnostics.isGiven("limits.\(key)") ? "limits.\(key)" : "limits.headers"
             diagnostics.error(
-                path, "\(key) (\(Value.sizeText(bytes))) is above headers (\(Value.sizeText(limits.headerBytes)))")
+                path, "\(key) (\(Value.sizeText(bytes))) is above headers (\(Value.sizeText(limits.headerBytes)))",
+                accepted: "\(key) up to the size of headers")
         }
     }
 
@@ -105,7 +112,52 @@ struct SemanticChecks {
             accepted: "context: continue or start")
     }
 
+    /// What was meant to be proved and is not, because of the order of the sources or for want of one that verifies.
+    private func checkIdentity() {
+        let sources = settings.user.from
+        guard let proof = sources.firstIndex(where: \.verifies) else {
+            if settings.user.unverifiable == .refused {
+                diagnostics.warn(
+                    "user.unverifiable", value: settings.user.unverifiable.rawValue,
+                    "no source of user.from verifies an id (jwt and signed_cookie do), so nobody is ever answered")
+            }
+            return
+        }
+        // Headers are believed from trusted proxies only, where those are named: they have verified it.
+        let plain = sources[..<proof].firstIndex { source in
+            if case .header = source { settings.trustedProxies == nil } else { true }
+        }
+        guard let plain else { return }
+        diagnostics.warn(
+            "user.from[\(plain)]",
+            "anybody can write this source, and it names the user before \(sources[proof].key) in user.from[\(proof)] "
+                + "is looked at")
+    }
+
     private func failed(_ paths: String...) -> Bool { paths.contains { diagnostics.hasFailed($0) } }
+}
+
+extension UserSource {
+    /// It believes nothing that is not signed.
+    fileprivate var verifies: Bool {
+        switch self {
+        case .jwt, .signedCookie: true
+        case .header, .cookie, .query, .path, .basic: false
+        }
+    }
+
+    /// Its key in the configuration.
+    fileprivate var key: String {
+        switch self {
+        case .header: "header"
+        case .cookie: "cookie"
+        case .query: "query"
+        case .path: "path"
+        case .basic: "basic"
+        case .jwt: "jwt"
+        case .signedCookie: "signed_cookie"
+        }
+    }
 }
 
 extension HostPort {

@@ -38,11 +38,12 @@ extension Loading {
             diagnostics.error(key, "cannot be read (\(failure.reason))", accepted: "a file that holds the URL")
         case .success(let bytes):
             let text = String(decoding: bytes, as: UTF8.self).trimmed
-            guard !text.isEmpty else { return diagnostics.error(key, value: path, "an empty file") }
+            let line = "one line, https://host/path"
+            guard !text.isEmpty else { return diagnostics.error(key, value: path, "an empty file", accepted: line) }
             guard bytes.count <= Self.webhookBytesMax, let url = try? Value.webhookURL(text) else {
                 // What it holds may be a secret that was pasted wrongly.
                 return diagnostics.error(
-                    key, value: path, "no http or https URL in", accepted: "one line, https://host/path")
+                    key, value: path, "no http or https URL in", accepted: line)
             }
             alerts.webhook = url
         }

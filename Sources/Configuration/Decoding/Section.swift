@@ -82,8 +82,7 @@ struct Section {
             if (try? read(scalar.text)) != nil { suggestion = scalar.text + " without quotes" }
             diagnostics.error(
                 path(key), line: entries[key]?.value.line, value: scalar.text,
-                "a quoted string is no number or boolean",
-                suggestion: suggestion)
+                "a quoted string is no number or boolean", accepted: Self.accepted(by: read), suggestion: suggestion)
             return nil
         }
         return value(key, read)
@@ -116,16 +115,28 @@ struct Section {
         return Section(node, path: path(key), schema: schema, diagnostics: diagnostics)
     }
 
+    /// What a reader takes, as it says itself of what it does not; nil when it takes anything.
+    private static func accepted<T>(by read: Reader<T>) -> String? {
+        do throws(ValueProblem) {
+            _ = try read("")
+            return nil
+        } catch {
+            return error.accepted
+        }
+    }
+
     /// Reads a single value; reports lists, mappings and nulls.
     static func value<T>(
         _ node: Node, path: String, line: Int, _ diagnostics: Diagnostics, _ read: Reader<T>
     ) -> T? {
         guard case .scalar(let scalar) = node.content else {
-            diagnostics.error(path, line: node.line, "\(node.kindName) where a single value is expected")
+            diagnostics.error(
+                path, line: node.line, "\(node.kindName) where a single value is expected",
+                accepted: accepted(by: read))
             return nil
         }
         if scalar.isNull {
-            diagnostics.error(path, line: line, "no value")
+            diagnostics.error(path, line: line, "no value", accepted: accepted(by: read))
             return nil
         }
         do throws(ValueProblem) {

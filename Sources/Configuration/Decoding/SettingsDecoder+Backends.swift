@@ -20,7 +20,7 @@ extension SettingsDecoder {
             var values = TLSBackendSettings()
             tls.setPlain(&values.verify, "verify", Value.boolean)
             values.caFile = filePath(tls, "ca_file")
-            values.serverName = tls.value("server_name", Value.text)
+            values.serverName = tls.value("server_name", Value.serverName)
             if tls.has("certificate_file") || tls.has("key_file") { values.certificate = certificate(tls) }
             backend.tls = values
         }

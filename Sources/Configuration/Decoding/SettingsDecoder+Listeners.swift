@@ -19,7 +19,7 @@ extension SettingsDecoder {
     }
 
     /// `host:port`, or a mapping with address, tls, http2 and connections.
-    private func listener(_ node: Node, path: String) -> ListenerSettings? {
+    private mutating func listener(_ node: Node, path: String) -> ListenerSettings? {
         guard case .mapping = node.content else {
             return Section.value(node, path: path, line: node.line, diagnostics, Value.address).map {
                 ListenerSettings(address: $0.text)
@@ -46,7 +46,7 @@ extension SettingsDecoder {
         section.setPlain(&settings.adminAllowsPlaintext, "allow_plaintext", Value.boolean)
     }
 
-    private func tls(
+    private mutating func tls(
         _ section: Section, _ schema: Schema.Section, _ certificate: Schema.Section
     ) -> TLSListenerSettings? {
         guard let tls = section.section("tls", schema) else { return nil }
@@ -73,9 +73,15 @@ extension SettingsDecoder {
         let clientCA = filePath(tls, "client_ca_file")
         let isOptional = tls.value("client_certificate", SettingsDecoder.clientCertificate)
         if isOptional != nil, !tls.has("client_ca_file") {
-            diagnostics.error(tls.path("client_certificate"), "of no use without client_ca_file")
+            diagnostics.error(
+                tls.path("client_certificate"), "of no use without client_ca_file",
+                accepted: "client_ca_file beside it")
         }
-        if certificates.isEmpty { return nil }
+        if certificates.isEmpty {
+            // Whoever knows what has to be in the files sees nothing of this section; that they are there can be told.
+            if let clientCA { requiredFiles.append((clientCA, tls.path("client_ca_file"))) }
+            return nil
+        }
         var settings = TLSListenerSettings(certificates: certificates, clientCAFile: clientCA, keyPath: tls.path)
         settings.isClientCertificateOptional = isOptional ?? false
         return settings
@@ -93,12 +99,16 @@ extension SettingsDecoder {
     }
 
     /// The files of one certificate; nil when they are not both there (then reported).
-    func certificate(_ section: Section) -> CertificateFiles? {
+    mutating func certificate(_ section: Section) -> CertificateFiles? {
         section.requireKey("certificate_file", accepted: "a PEM file")
         section.requireKey("key_file", accepted: "a PEM file")
-        guard let certificate = filePath(section, "certificate_file"), let key = filePath(section, "key_file") else {
+        let files = ["certificate_file", "key_file"].compactMap { key in
+            filePath(section, key).map { (path: $0, keyPath: section.path(key)) }
+        }
+        guard files.count == 2 else {
+            requiredFiles += files
             return nil
         }
-        return CertificateFiles(certificateFile: certificate, keyFile: key, keyPath: section.path)
+        return CertificateFiles(certificateFile: files[0].path, keyFile: files[1].path, keyPath: section.path)
     }
 }

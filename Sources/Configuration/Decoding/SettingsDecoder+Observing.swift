@@ -4,7 +4,7 @@ extension SettingsDecoder {
         guard let section = top.section("tracing", Schema.tracing) else { return }
         section.set(&settings.tracing.context, "context", Value.word(TracingSettings.Context.self))
         section.setPlain(&settings.tracing.sampleHundredths, "sample", Value.percent)
-        settings.tracing.otlp = section.value("otlp", Value.webhookURL)
+        settings.tracing.otlp = section.value("otlp", Value.collectorURL)
     }
 
     mutating func decodeAccessLog(_ top: Section) {

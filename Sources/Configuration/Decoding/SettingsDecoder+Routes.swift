@@ -70,7 +70,8 @@ extension SettingsDecoder {
             for key in section.given(Self.pointerKeys + ["conditionals", "read", "require_idempotency_key"]) {
                 diagnostics.error(
                     section.path(key), value: diagnostics.text(section.path(key)),
-                    "only a write has this, the route's kind is \(route.kind.rawValue):")
+                    "only a write has this, the route's kind is \(route.kind.rawValue):",
+                    accepted: "kind: write")
             }
             return
         }

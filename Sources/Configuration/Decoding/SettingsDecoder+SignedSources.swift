@@ -13,7 +13,8 @@ extension SettingsDecoder {
             if section.has("algorithm") {
                 diagnostics.error(
                     section.path("algorithm"), value: diagnostics.text(section.path("algorithm")),
-                    "does not go with jwks_file: each key of the set says what it is for")
+                    "does not go with jwks_file: each key of the set says what it is for",
+                    accepted: "jwks_file without it")
             }
             return took(.jwt(claims(.set(file: file))), file, section.path(fileKey))
         }
@@ -69,7 +70,9 @@ extension SettingsDecoder {
         guard fileKey == "public_key_file" else {
             let algorithm = JWTSource.Algorithm(rawValue: String(fileKey.prefix(5)))
             if let named, named != algorithm?.rawValue {
-                diagnostics.error(section.path("algorithm"), value: named, "does not go with \(fileKey)")
+                diagnostics.error(
+                    section.path("algorithm"), value: named, "does not go with \(fileKey)",
+                    accepted: algorithm?.rawValue)
             }
             return algorithm
         }

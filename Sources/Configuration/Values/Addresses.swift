@@ -70,6 +70,19 @@ extension Value {
         return HostPort(host: host.lowercased(), port: number, isIPv6: isIPv6)
     }
 
+    /// The name that a certificate has to have and that is asked for (RFC 6066 §3), or an address.
+    static func serverName(_ text: String) throws(ValueProblem) -> String {
+        let accepted = "a host name or an address, such as new.internal, 192.0.2.7, 2001:db8::7"
+        if isName(text[...]) || isIPv6(text) { return text }
+        // A root's dot is part of no certificate.
+        var bare = text.trimmed
+        if bare.hasSuffix(".") { bare.removeLast() }
+        if bare.hasPrefix("["), bare.hasSuffix("]") { bare = String(bare.dropFirst().dropLast()) }
+        throw ValueProblem(
+            "not a server name", accepted: accepted,
+            suggestion: bare != text && (isName(bare[...]) || isIPv6(bare)) ? bare : nil)
+    }
+
     /// A host name (RFC 1123 §2.1, underscores tolerated) or an IPv4 address; digits and dots alone must be an address.
     private static func isName(_ text: Substring) -> Bool {
         guard !text.isEmpty, text.utf8.count <= 253 else { return false }

@@ -50,6 +50,17 @@ extension Value {
         return (scheme, text[text.index(colon, offsetBy: 3)...])
     }
 
+    /// A URL that spans are posted to: as a webhook's, without user info, for it stands in logs.
+    static func collectorURL(_ text: String) throws(ValueProblem) -> String {
+        let url = try webhookURL(text)
+        let authority = url.dropFirst(url.lowercased().hasPrefix("https") ? 8 : 7).prefix { !"/?#".contains($0) }
+        guard !authority.contains("@") else {
+            throw ValueProblem(
+                "a user name or password in the URL", accepted: "http://host/path or https://host/path")
+        }
+        return url
+    }
+
     /// A URL that alerts are posted to: http or https, with a host; path, query and user info are free.
     static func webhookURL(_ text: String) throws(ValueProblem) -> String {
         let accepted = "http://host/path or https://host/path"

@@ -57,7 +57,9 @@ struct NodeBuilder {
                 accepted: "at most \(Self.maximumDepth) levels")
         }
         if let tag = event.tag, tag != Self.stringTag, tag != "!" {
-            throw YAMLProblem(line: event.line, keyPath: path, message: "tags are not supported", value: tag)
+            throw YAMLProblem(
+                line: event.line, keyPath: path, message: "tags are not supported", value: tag,
+                accepted: "values without tags")
         }
         let before = weight
         try count(1, line: event.line)
@@ -70,7 +72,8 @@ struct NodeBuilder {
             // An anchor is known once its node is complete, so no node can hold itself.
             guard let known = anchors[name] else {
                 throw YAMLProblem(
-                    line: event.line, keyPath: path, message: "no anchor before this alias", value: "*" + name)
+                    line: event.line, keyPath: path, message: "no anchor before this alias", value: "*" + name,
+                    accepted: "the name of an anchor further up")
             }
             try count(known.weight, line: event.line)
             return Node(content: known.node.content, line: event.line)
@@ -99,7 +102,8 @@ struct NodeBuilder {
             if case .mappingEnd = event.kind { return entries }
             let key = try node(event, path: path, depth: depth + 1)
             guard case .scalar(let scalar) = key.content else {
-                throw YAMLProblem(line: key.line, message: "a key must be a single value, not \(key.kindName)")
+                throw YAMLProblem(
+                    line: key.line, message: "a key must be a single value, not \(key.kindName)", accepted: "a name")
             }
             let keyPath = path.isEmpty ? scalar.text : path + "." + scalar.text
             let value = try node(try stream.next(), path: keyPath, depth: depth + 1)
@@ -107,7 +111,7 @@ struct NodeBuilder {
                 problems.append(
                     YAMLProblem(
                         line: key.line, keyPath: keyPath, message: "the key is given twice (first on line \(first))",
-                        value: scalar.text))
+                        value: scalar.text, accepted: "each key once"))
                 continue
             }
             lines[scalar.text] = key.line

@@ -53,6 +53,7 @@ extension AdminAPI {
         gauges.accessLog = AccessLogGauges(written: accessLog.written, dropped: accessLog.dropped)
         let spans = dataPlane.shared.spans.figures
         gauges.spans = SpanGauges(exported: spans.exported, dropped: spans.dropped)
+        gauges.certificates = dataPlane.tls.current.certificateEnds
         gauges.process = readProcessFigures()
         gauges.workers = UInt64(dataPlane.metrics.count)
         gauges.version = productVersion

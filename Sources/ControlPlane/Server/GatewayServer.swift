@@ -39,6 +39,7 @@ package final class GatewayServer: Sendable {
         self.onFenced = onFenced
         self.sockets = sockets
         self.manager = manager
+        _ = programBegan
         clinux_raise_descriptor_limit()
         parts = try GatewayParts(settings)
         secondHand = SecondHand(parts)
@@ -124,6 +125,14 @@ package final class GatewayServer: Sendable {
 
     /// Beyond `timeouts.drain`: for the store and the last alerts.
     private static let closingMilliseconds: Int64 = 15_000
+
+    /// Tells the history that this program has taken the place of another one, which drained for it.
+    /// - Parameter version: that of the program before; nil where it did not say.
+    package func noteUpgrade(from version: String?) async {
+        await parts.controller.note(
+            "upgrade", before: .object([("version", version.map { .string($0) } ?? .null)]),
+            after: .object([("version", .string(productVersion))]), ChangeOrigin(actor: "SIGUSR2"))
+    }
 
     /// Opens the access log anew by its name: it was renamed. Any thread.
     package func reopenLogs() { parts.dataPlane.shared.accessLog.reopen() }

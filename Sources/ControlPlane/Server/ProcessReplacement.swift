@@ -16,7 +16,8 @@ package func replaceProcess(
     sockets: [(descriptor: Int32, role: ListenRole, configured: String)], formerProgram: Int32? = nil,
     manager: ServiceManager
 ) -> String {
-    let handover = PassedSockets.handover(sockets, pid: getpid(), formerProgram: formerProgram)
+    let handover = PassedSockets.handover(
+        sockets, pid: getpid(), formerProgram: formerProgram, formerVersion: productVersion)
     var variables = environmentLines() + manager.environment.map { "\($0.key)=\($0.value)" }
     variables.append("\(PassedSockets.handoverVariable)=\(handover)")
     var argumentPointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]

@@ -24,7 +24,7 @@ extension Invocation {
             plan: value("plan"))
         return ConfigurationLoader.load(
             file: file ?? value("config"), flags: flags, problem: IdentitySources.problem,
-            inspection: TLSMaterial.inspection)
+            inspection: { TLSMaterial.inspection($0) + AccessLogFile.inspection($0) })
     }
 }
 

@@ -48,6 +48,15 @@ package struct IdentitySources: Sendable {
             case .header, .cookie, .query, .path, .basic: false
             }
         }
+
+        /// What both verify stands in the same header or cookie.
+        func sharesPlace(with other: Source) -> Bool {
+            switch (self, other) {
+            case (.jwt(let header, _), .jwt(let otherHeader, _)): header == otherHeader
+            case (.signedCookie(let cookie), .signedCookie(let otherCookie)): cookie.name == otherCookie.name
+            default: false
+            }
+        }
     }
 
     /// What one source knows of a request.
@@ -61,6 +70,8 @@ package struct IdentitySources: Sendable {
         init(_ user: UserID?) { self = user.map { .user($0) } ?? .nobody }
     }
     private let sources: [Source]
+    /// For each source the first one that reads the same header or cookie: two issuers can share one.
+    private let places: [Int]
     private let anonymousHeader: [UInt8]?
     /// Name of the header that comes first; empty where another source does. The common case, without touching the list.
     private let leadingHeader: [UInt8]
@@ -89,6 +100,7 @@ package struct IdentitySources: Sendable {
             }
         }
         self.sources = sources
+        places = sources.map { source in sources.firstIndex { $0.sharesPlace(with: source) } ?? 0 }
         verifies = sources.contains { $0.verifies }
         plainHeaders = sources.compactMap { if case .header(let name) = $0 { name } else { nil } }
         if case .header(let name)? = sources.first { leadingHeader = name } else { leadingHeader = [] }
@@ -127,7 +139,7 @@ package struct IdentitySources: Sendable {
     ) -> Identified {
         if !leadingHeader.isEmpty, isTrusted, let field = head.firstField(named: leadingHeader, in: p) {
             let id = value(field, p)
-            if !Bucketing.isAnonymous(id.base, id.count) { return Identified(user: id, rejection: nil) }
+            if !Bucketing.isAnonymous(id.base, id.count) { return Identified(user: id, isNamed: true, rejection: nil) }
         }
         return search(head, p, scratch, isTrusted: isTrusted, nowSeconds: nowSeconds)
     }
@@ -136,18 +148,20 @@ package struct IdentitySources: Sendable {
         _ head: MessageHead, _ p: UnsafePointer<UInt8>, _ scratch: IdentityScratch, isTrusted: Bool,
         nowSeconds: Int64
     ) -> Identified {
-        var rejection: IdentityRejection?
-        for source in sources {
-            if rejection != nil, !source.verifies { continue }
+        var refusals = IdentityRefusals()
+        for (index, source) in sources.enumerated() {
+            if !refusals.isEmpty, !source.verifies { continue }
             if !isTrusted, case .header = source { continue }
             switch find(source, head, p, scratch, nowSeconds) {
             case .nobody: break
             case .user(let id):
-                if !Bucketing.isAnonymous(id.base, id.count) { return Identified(user: id, rejection: nil) }
-            case .refused(let why): if rejection.map({ $0.index < why.index }) ?? true { rejection = why }
+                if Bucketing.isAnonymous(id.base, id.count) { continue }
+                // What one issuer's keys refuse and another's verify does hold.
+                return Identified(user: id, isNamed: true, rejection: refusals.most(besides: places[index]))
+            case .refused(let why): refusals.add(why, place: places[index])
             }
         }
-        return Identified(user: anonymous(head, p), rejection: rejection)
+        return Identified(user: anonymous(head, p), isNamed: false, rejection: refusals.most(besides: nil))
     }
 
     /// What requests without an id are split by.
@@ -266,8 +280,35 @@ package struct IdentitySources: Sendable {
 struct Identified {
     /// nil: nobody that is known.
     let user: UserID?
-    /// What was offered as proof and does not hold.
+    /// A source names the user; else they are anonymous, whatever such requests are split by.
+    let isNamed: Bool
+    /// What was offered as proof and does not hold, even where another proof does.
     let rejection: IdentityRejection?
+}
+
+/// What was refused of one request, by the place that it stood in: which of two places said most is enough to leave any one out.
+struct IdentityRefusals {
+    private var most: (reason: IdentityRejection, place: Int)?
+    /// Of the places besides that of `most`.
+    private var next: (reason: IdentityRejection, place: Int)?
+
+    var isEmpty: Bool { most == nil }
+
+    mutating func add(_ reason: IdentityRejection, place: Int) {
+        guard let most else { return self.most = (reason, place) }
+        if reason.index > most.reason.index {
+            if place != most.place { next = most }
+            self.most = (reason, place)
+        } else if place != most.place, next.map({ reason.index > $0.reason.index }) ?? true {
+            next = (reason, place)
+        }
+    }
+
+    /// The one that says most, those of a place left out.
+    func most(besides place: Int?) -> IdentityRejection? {
+        guard let most else { return nil }
+        return most.place == place ? next?.reason : most.reason
+    }
 }
 
 /// A user source that cannot be used.

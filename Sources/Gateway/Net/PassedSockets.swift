@@ -22,12 +22,14 @@ package struct PassedSockets: Sendable, Equatable {
     package var sockets: [PassedSocket] = []
     /// The program of the process that this one has replaced, open, to go back to.
     package var formerProgram: Int32?
+    /// What version that was, as it says itself; nil where it does not.
+    package var formerVersion: String?
 
     package init() {}
 
     /// The variables that tell of them. They are for this process alone: whoever has read them takes them out of the environment.
     package static let variables = ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", handoverVariable]
-    /// Ours, from one process to the one that replaces it: `PID,FD=ROLE=ADDRESS,…`.
+    /// Ours, from one process to the one that replaces it: `PID,FD=ROLE=ADDRESS,…`; the former program has its version for an address.
     package static let handoverVariable = "CUTOVER_SOCKETS"
     static let formerProgramName = "former-program"
 
@@ -96,6 +98,7 @@ package struct PassedSockets: Sendable, Equatable {
             guard words.count == 3, let descriptor = Int32(words[0]), descriptor > 2 else { return nil }
             if words[1] == PassedSockets.formerProgramName {
                 formerProgram = descriptor
+                formerVersion = words[2].isEmpty ? nil : printable(words[2])
             } else {
                 sockets.append(PassedSocket(descriptor: descriptor, name: words[1], configured: words[2]))
             }
@@ -104,11 +107,12 @@ package struct PassedSockets: Sendable, Equatable {
 
     /// The value of our variable, for a process that keeps its id.
     package static func handover(
-        _ held: [(descriptor: Int32, role: ListenRole, configured: String)], pid: Int32, formerProgram: Int32?
+        _ held: [(descriptor: Int32, role: ListenRole, configured: String)], pid: Int32, formerProgram: Int32?,
+        formerVersion: String = ""
     ) -> String {
         var parts = ["\(pid)"]
         for socket in held { parts.append("\(socket.descriptor)=\(socket.role.rawValue)=\(socket.configured)") }
-        if let formerProgram { parts.append("\(formerProgram)=\(formerProgramName)=") }
+        if let formerProgram { parts.append("\(formerProgram)=\(formerProgramName)=\(formerVersion)") }
         return parts.joined(separator: ",")
     }
 }

@@ -36,6 +36,8 @@ final class ClientSession: @unchecked Sendable {
     private(set) var snapshot: Snapshot
     /// What the client says of who asks, and from where, is believed (`trusted_proxies`). Follows `snapshot`.
     private(set) var isTrusted: Bool
+    /// The user of the request at hand, where somebody had to prove it; nil before the first such request.
+    var keptUser: KeptUser?
     /// What the access log says of the request at hand; nil where it says nothing.
     var record: AccessRecord?
     /// The spans of the request at hand; nil where none are exported.
@@ -281,6 +283,7 @@ final class ClientSession: @unchecked Sendable {
         bookOutcome(failed: request.answered >= 500, nanoseconds)
         if let record { endRecord(record, status: request.answered, nanoseconds) }
         if let spans { endSpans(spans, status: request.answered, problem: nil) }
+        keptUser?.forget()
         body.clear()
         body.releaseIfEmpty()
         client.output.releaseIfLarge()

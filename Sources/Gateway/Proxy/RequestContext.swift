@@ -15,12 +15,14 @@ struct RequestContext {
     var isOfNewUser = false
     /// A read of legacy that waits until legacy has what the user was told.
     var waitsForLegacy = false
+    /// It has been found out who asks, where something had to be verified for that.
+    var isIdentified = false
+    /// A source named the user, which is asked only where something does not hold.
+    var isNamed = false
     /// A token or a signed cookie came along that does not hold.
     var rejection: IdentityRejection?
     /// It was answered 401 for that.
     var isRefused = false
-    /// Wall clock in seconds, at which who asks was found out; 0 where no source wanted to know.
-    var judgedAt: Int64 = 0
     /// The user's reads are shadowed.
     var isShadowed = false
     /// Monotonic nanoseconds.

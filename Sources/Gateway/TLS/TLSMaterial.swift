@@ -1,5 +1,6 @@
 package import Configuration
 import Synchronization
+package import Telemetry
 
 /// All certificates, keys and authorities that settings name, ready for use. Immutable, any thread.
 package struct TLSMaterial: Sendable {
@@ -39,9 +40,18 @@ package struct TLSMaterial: Sendable {
         new = client(settings.new, "new", old?.new)
     }
 
+    /// When the certificates of all listeners end.
+    package var certificateEnds: [CertificateEnd] {
+        listeners.flatMap { $0?.ends(.client) ?? [] } + (admin?.ends(.admin) ?? [])
+    }
+
     /// What is wrong with the files that settings name, for `check` and `serve` alike. Blocks.
     package static let inspection: FileInspection = { settings in
         var findings: [FileFinding] = []
+        var settings = settings
+        // Where the URL is what is wrong, the files beside it are looked at all the same: all errors at once.
+        if settings.legacy.tls != nil { settings.legacy.scheme = "https" }
+        if settings.new.tls != nil { settings.new.scheme = "https" }
         _ = TLSMaterial(settings, old: nil, findings: &findings)
         return findings
     }

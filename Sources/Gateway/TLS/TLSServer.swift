@@ -1,6 +1,7 @@
 import COpenSSL
 import Configuration
 import Synchronization
+import Telemetry
 
 /// The certificates of one listener, for all of its loops. Immutable, any thread: an SSL_CTX that nobody changes is.
 ///
@@ -14,6 +15,8 @@ final class TLSServer: @unchecked Sendable {
     /// A longer session is asked for its certificate again.
     private static let sessionSeconds = 3600
     private static let clientCertificateSeconds = 300
+    /// What is longer is no name of a host (RFC 1035 §2.3.4).
+    private static let hostBytesMax = 255
 
     /// - Parameter findings: gets what is wrong; with an error among it there is no server.
     init?(_ settings: TLSListenerSettings, findings: inout [FileFinding]) {
@@ -36,6 +39,19 @@ final class TLSServer: @unchecked Sendable {
         }
         // The object outlives its contexts' SSLs, each of which keeps it through its stream.
         ctls_set_server_name_callback(first, chooseCertificate, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// The first name of each certificate, and when it ends.
+    func ends(_ listener: TLSPeer) -> [CertificateEnd] {
+        contexts.compactMap { context in
+            guard let certificate = SSL_CTX_get0_certificate(context) else { return nil }
+            let end = ctls_certificate_end(certificate)
+            // A host name has 253 bytes at most; what else a subject may hold is cut.
+            var name = [CChar](repeating: 0, count: 256)
+            ctls_certificate_name(certificate, &name, name.count)
+            let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return end < 0 ? nil : CertificateEnd(listener: listener, serverName: text, endsAt: Double(end))
+        }
     }
 
     deinit { for context in contexts { SSL_CTX_free(context) } }
@@ -93,13 +109,35 @@ final class TLSServer: @unchecked Sendable {
     /// The first certificate that names a host, literally before by wildcard; nil when none does.
     fileprivate func context(for host: UnsafePointer<CChar>) -> OpaquePointer? {
         guard contexts.count > 1 else { return nil }
-        for flags in [UInt32(X509_CHECK_FLAG_NO_WILDCARDS), UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)] {
-            for context in contexts {
-                guard let certificate = SSL_CTX_get0_certificate(context) else { continue }
-                if X509_check_host(certificate, host, 0, flags, nil) == 1 { return context }
-            }
+        return context(for: host, UInt32(X509_CHECK_FLAG_NO_WILDCARDS))
+            ?? withoutUnderscores(host) { context(for: $0, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)) }
+    }
+
+    private func context(for host: UnsafePointer<CChar>, _ flags: UInt32) -> OpaquePointer? {
+        contexts.first { context in
+            guard let certificate = SSL_CTX_get0_certificate(context) else { return false }
+            return X509_check_host(certificate, host, 0, flags, nil) == 1
         }
-        return nil
+    }
+
+    /// Calls `body` with the host as a wildcard may stand for it: that its first label holds underscores keeps OpenSSL from
+    /// finding `*.example.com` for `my_app.example.com`, which clients do. No certificate names the label itself, or it would
+    /// have been found literally.
+    private func withoutUnderscores<Result>(
+        _ host: UnsafePointer<CChar>, _ body: (UnsafePointer<CChar>) -> Result?
+    ) -> Result? {
+        let count = strlen(host)
+        let label = strcspn(host, ".")
+        guard count <= TLSServer.hostBytesMax, memchr(host, Int32(UInt8(ascii: "_")), label) != nil else {
+            return body(host)
+        }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: count + 1) { copy in
+            guard let base = copy.baseAddress else { return nil }
+            for i in 0...count {
+                base[i] = i < label && host[i] == CChar(UInt8(ascii: "_")) ? CChar(UInt8(ascii: "x")) : host[i]
+            }
+            return body(base)
+        }
     }
 }
 

@@ -28,6 +28,7 @@ extension UpstreamPool {
         session = nil
     }
 
+    /// Counted before it is logged, and both before anybody is answered: whoever was told of it finds it in the metric.
     private func failed(_ failure: TLSFailure) {
         metrics.tlsFailure(side.tlsPeer, failure.reason)
         tls?.log(failure, side == .legacy ? "legacy" : "new", now: loop.now)

@@ -100,13 +100,13 @@ fuzz: build
 	@scripts/fuzz run $(or $(SECONDS),600)
 	CUTOVER_FUZZ_CONNECTIONS=$(or $(FRAMES),100000) $(PYTHON) -m pytest Tests/IntegrationTests/test_http2_fuzz.py --quiet
 
-# A minute for each target; part of .ci/run. Without http2-frames: what its connections leave to a loop that never turns fills memory
-# in a minute. test_http2_fuzz.py sends random frames to the built binary in `make test`.
+# A minute for each target; part of .ci/run.
 fuzz-short:
-	@scripts/fuzz run $(or $(SECONDS),60) $$(scripts/fuzz targets | grep -v '^http2-frames$$')
+	@scripts/fuzz run $(or $(SECONDS),60)
 
-# A build with ThreadSanitizer and one with AddressSanitizer, put to work by the integration tests; every report is a failure. An hour on
-# two cores. make sanitize ONLY="Tests/IntegrationTests/test_writes.py" runs less; scripts/sanitize thread|address is one of the two.
+# A build with ThreadSanitizer and one with AddressSanitizer, put to work by the Swift test suites and the integration tests; every report is
+# a failure. More than an hour on two cores. make sanitize ONLY=swift, or ONLY="Tests/IntegrationTests/test_writes.py", runs less;
+# scripts/sanitize thread|address is one of the two.
 sanitize:
 	@scripts/sanitize thread $(ONLY)
 	@scripts/sanitize address $(ONLY)

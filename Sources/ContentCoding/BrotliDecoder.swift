@@ -3,19 +3,20 @@ internal import CCompress
 /// Owns one brotli decoder; it is destroyed when the value goes.
 struct BrotliDecoder: ~Copyable {
     private let state: OpaquePointer
-    /// The largest block of memory that the decoder may have; it keeps a pointer to it.
-    private let largest: UnsafeMutablePointer<Int>
+    /// The largest block of memory that the decoder may have, and what it has had; it keeps a pointer to this.
+    private let memory: UnsafeMutablePointer<ccompress_memory>
 
     /// Nil when there is no memory for its state.
     ///
     /// The decoder's window grows to what it has decoded with the block that is announced, or less than twice that, and is filled
     /// before anything comes out: 26 bytes can make it fill 16 MiB in one go. A window of more than twice the limit is one of a body
     /// that is larger than the limit.
-    private init?(limit: Int) {
-        largest = .allocate(capacity: 1)
-        largest.initialize(to: max(2 * limit, BrotliDecoder.tables) + BrotliDecoder.slack)
-        guard let state = ccompress_brotli_create(largest) else {
-            largest.deallocate()
+    init?(limit: Int) {
+        memory = .allocate(capacity: 1)
+        memory.initialize(
+            to: ccompress_memory(largest: max(2 * limit, BrotliDecoder.tables) + BrotliDecoder.slack, given: 0))
+        guard let state = ccompress_brotli_create(memory) else {
+            memory.deallocate()
             return nil
         }
         self.state = state
@@ -23,8 +24,11 @@ struct BrotliDecoder: ~Copyable {
 
     deinit {
         BrotliDecoderDestroyInstance(state)
-        largest.deallocate()
+        memory.deallocate()
     }
+
+    /// Bytes of memory that the decoder has asked for and got so far: what it can have filled.
+    var bytesGiven: Int { memory.pointee.given }
 
     /// What the decoder may need for its tables, however little it decodes.
     private static let tables = 4 << 20
@@ -37,7 +41,7 @@ struct BrotliDecoder: ~Copyable {
         return decoder.run(bytes, limit: limit)
     }
 
-    private func run(_ bytes: UnsafeBufferPointer<UInt8>, limit: Int) -> DecodeOutcome {
+    func run(_ bytes: UnsafeBufferPointer<UInt8>, limit: Int) -> DecodeOutcome {
         // The decoder moves these along; it keeps no pointer to the input or the chunk from one call to the next.
         var input = bytes.baseAddress
         var inputLeft = bytes.count

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// A lock with a condition, for the queues of the journal's threads. A plain pthread pair: the sections are short, but many
 /// threads meet here, and a priority-inheritance lock collapses under that.
@@ -45,6 +46,7 @@ package final class Monitor: @unchecked Sendable {
 /// A thread that runs one closure and can be waited for.
 package final class Thread: @unchecked Sendable {
     private let handle: pthread_t
+    private let isJoined = Atomic<Bool>(false)
 
     /// - Parameter name: at most 15 bytes, as `top -H` shows it.
     package init(name: String, _ body: @escaping @Sendable () -> Void) {
@@ -82,5 +84,11 @@ package final class Thread: @unchecked Sendable {
     }
 
     /// Waits for its end. Once.
-    package func join() { pthread_join(handle, nil) }
+    package func join() {
+        isJoined.store(true, ordering: .relaxed)
+        pthread_join(handle, nil)
+    }
+
+    /// What nobody waits for would keep its stack after its end.
+    deinit { if !isJoined.load(ordering: .relaxed) { pthread_detach(handle) } }
 }

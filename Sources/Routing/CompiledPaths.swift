@@ -31,7 +31,8 @@ struct CompiledPaths: Sendable {
     }
 
     /// Whether a path without its query matches. One pass over the path, no going back.
-    func matches(_ pattern: Path, _ path: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    @inline(__always)
+    func matches<Bytes: BytePointer>(_ pattern: Path, _ path: Bytes, _ count: Int) -> Bool {
         guard count > 0, path[0] == 0x2f else { return false }
         // Offset of the `/` in front of the next segment; `count` when there is none.
         var slash = 0
@@ -46,7 +47,7 @@ struct CompiledPaths: Sendable {
     }
 
     @inline(__always)
-    private func matches(_ step: Step, _ segment: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    private func matches<Bytes: BytePointer>(_ step: Step, _ segment: Bytes, _ count: Int) -> Bool {
         if step.start < 0 { return count > 0 }
         return literals.withUnsafeBufferPointer { literals in
             // An empty literal may be the only one there is; then the bytes have no address.
@@ -72,7 +73,7 @@ struct CompiledPaths: Sendable {
 
 /// Offset of the next `/`, or the end.
 @inline(__always)
-private func segmentEnd(_ path: UnsafePointer<UInt8>, _ count: Int, from start: Int) -> Int {
+private func segmentEnd<Bytes: BytePointer>(_ path: Bytes, _ count: Int, from start: Int) -> Int {
     var offset = start
     while offset < count && path[offset] != 0x2f { offset += 1 }
     return offset

@@ -8,6 +8,11 @@ package enum Cookies {
     package static func value(
         named name: [UInt8], in header: UnsafePointer<UInt8>, _ count: Int
     ) -> ByteRange? {
+        find(name, in: header, count)
+    }
+
+    @inline(__always)
+    static func find<Bytes: BytePointer>(_ name: [UInt8], in header: Bytes, _ count: Int) -> ByteRange? {
         var start = 0
         while start < count {
             var end = start
@@ -27,19 +32,22 @@ package enum Cookies {
         return nil
     }
 
-    private static func trimmed(_ bytes: UnsafePointer<UInt8>, _ start: Int, _ end: Int) -> ByteRange {
+    @inline(__always)
+    private static func trimmed<Bytes: BytePointer>(_ bytes: Bytes, _ start: Int, _ end: Int) -> ByteRange {
         var (first, last) = (start, end)
         while first < last && isBlank(bytes[first]) { first += 1 }
         while last > first && isBlank(bytes[last - 1]) { last -= 1 }
         return ByteRange(start: first, end: last)
     }
 
-    private static func unquoted(_ bytes: UnsafePointer<UInt8>, _ range: ByteRange) -> ByteRange {
+    @inline(__always)
+    private static func unquoted<Bytes: BytePointer>(_ bytes: Bytes, _ range: ByteRange) -> ByteRange {
         guard range.count >= 2, bytes[range.start] == 0x22, bytes[range.end - 1] == 0x22 else { return range }
         return ByteRange(start: range.start + 1, end: range.end - 1)
     }
 
-    private static func isNamed(_ name: [UInt8], _ bytes: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    @inline(__always)
+    private static func isNamed<Bytes: BytePointer>(_ name: [UInt8], _ bytes: Bytes, _ count: Int) -> Bool {
         guard name.count == count else { return false }
         for offset in 0..<count where name[offset] != bytes[offset] { return false }
         return true

@@ -22,13 +22,19 @@ package enum PercentCoding {
 
     /// Whether decoding changes anything.
     package static func isEncoded(_ input: UnsafePointer<UInt8>, _ count: Int, plusIsSpace: Bool = false) -> Bool {
+        changes(input, count, plusIsSpace: plusIsSpace)
+    }
+
+    @inline(__always)
+    static func changes<Bytes: BytePointer>(_ input: Bytes, _ count: Int, plusIsSpace: Bool) -> Bool {
         for offset in 0..<count where input[offset] == 0x25 || (plusIsSpace && input[offset] == 0x2b) { return true }
         return false
     }
 
     /// Whether encoded bytes stand for the octets `plain`.
-    static func equals(
-        _ input: UnsafePointer<UInt8>, _ count: Int, _ plain: UnsafePointer<UInt8>, _ plainCount: Int,
+    @inline(__always)
+    static func equals<Bytes: BytePointer>(
+        _ input: Bytes, _ count: Int, _ plain: UnsafePointer<UInt8>, _ plainCount: Int,
         plusIsSpace: Bool = false
     ) -> Bool {
         if count < plainCount { return false }
@@ -46,7 +52,7 @@ package enum PercentCoding {
 
     /// The octet that begins at `offset`, which moves past it.
     @inline(__always)
-    private static func octet(_ input: UnsafePointer<UInt8>, _ count: Int, at offset: inout Int) -> UInt8 {
+    private static func octet<Bytes: BytePointer>(_ input: Bytes, _ count: Int, at offset: inout Int) -> UInt8 {
         let byte = input[offset]
         if byte == 0x25, offset + 2 < count, let high = nibble(input[offset + 1]), let low = nibble(input[offset + 2]) {
             offset += 3

@@ -25,6 +25,13 @@ package enum RequestTarget {
     package static func queryValue(
         named name: [UInt8], in query: UnsafePointer<UInt8>, _ count: Int
     ) -> (range: ByteRange, needsDecoding: Bool)? {
+        find(name, in: query, count)
+    }
+
+    @inline(__always)
+    static func find<Bytes: BytePointer>(
+        _ name: [UInt8], in query: Bytes, _ count: Int
+    ) -> (range: ByteRange, needsDecoding: Bool)? {
         var start = 0
         while start < count {
             var end = start
@@ -36,7 +43,7 @@ package enum RequestTarget {
             let nameEnd = equals < 0 ? end : equals
             if isNamed(name, query + start, nameEnd - start) {
                 let range = ByteRange(start: equals < 0 ? end : equals + 1, end: end)
-                let needsDecoding = PercentCoding.isEncoded(query + range.start, range.count, plusIsSpace: true)
+                let needsDecoding = PercentCoding.changes(query + range.start, range.count, plusIsSpace: true)
                 return (range, needsDecoding)
             }
             start = end + 1
@@ -44,7 +51,8 @@ package enum RequestTarget {
         return nil
     }
 
-    private static func isNamed(_ name: [UInt8], _ bytes: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    @inline(__always)
+    private static func isNamed<Bytes: BytePointer>(_ name: [UInt8], _ bytes: Bytes, _ count: Int) -> Bool {
         name.withUnsafeBufferPointer { name in
             guard let base = name.baseAddress else { return false }
             return PercentCoding.equals(bytes, count, base, name.count, plusIsSpace: true)

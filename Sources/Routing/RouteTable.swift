@@ -53,6 +53,13 @@ package struct RouteTable: Sendable {
     package func match(
         method: UnsafePointer<UInt8>, _ methodCount: Int, path: UnsafePointer<UInt8>, _ pathCount: Int
     ) -> Int? {
+        find(method: method, methodCount, path: path, pathCount)
+    }
+
+    @inline(__always)
+    func find<Bytes: BytePointer>(
+        method: UnsafePointer<UInt8>, _ methodCount: Int, path: Bytes, _ pathCount: Int
+    ) -> Int? {
         for index in entries.indices where isMethod(of: entries[index], method, methodCount) {
             if paths.matches(entries[index].path, path, pathCount) { return index }
         }

@@ -22,12 +22,15 @@ final class HTTP2Fuzz {
 
     init() {
         worker = office.dataPlane.workers[0]
+        worker.loop.adoptThread()
         var ends: [Int32] = [0, 0]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { fatalError("no socket pair") }
         client = Connection(fd: ends[0], loop: worker.loop, limits: worker.clientLimits, connecting: false)
     }
 
     func run(_ input: UnsafeBufferPointer<UInt8>) {
+        // What is closed stays with the loop until its next turn. Time moves between inputs, so that both readings of one have the same.
+        defer { while worker.loop.turnWithoutWaiting() {} }
         let bytes = input.first == UInt8(ascii: "F") ? frames(of: Array(input.dropFirst())) : Array(input)
         let whole = requests(Self.preface + bytes) { $0 }
         var cuts = Cuts(input)
@@ -54,7 +57,10 @@ final class HTTP2Fuzz {
         }
         var ends: [Int32: Connection] = [:]
         var texts: [Int32: [UInt8]] = [:]
-        defer { for end in ends.values { end.close() } }
+        defer {
+            session.end()
+            for end in ends.values { end.close() }
+        }
         var (at, hasFailed) = (0, false)
         while at < bytes.count {
             let count = min(bytes.count - at, piece(bytes.count - at))

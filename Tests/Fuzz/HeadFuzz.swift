@@ -1,11 +1,12 @@
 import HTTPWire
 
-/// Heads of requests and answers: one verdict, however the bytes arrive; and what is written again from what was understood, as
-/// a proxy does, is understood the same by whoever reads it next.
-final class HeadFuzz: Sendable {
+/// Heads of requests and answers: one verdict, however the bytes arrive; and what the proxy writes from what it understood is
+/// understood the same by whoever reads it next (`ForwardedHeadFuzz`).
+final class HeadFuzz {
     /// A parser may look this far past the bytes that it was given (`MessageHead.parseRequest`).
     private static let slack = 8
     private let asRequest: Bool
+    private let forwarded = ForwardedHeadFuzz()
 
     init(asRequest: Bool) { self.asRequest = asRequest }
 
@@ -17,9 +18,9 @@ final class HeadFuzz: Sendable {
         guard outcome == .complete else { return }
         isSound(whole, bytes)
         if asRequest {
-            forwardedRequest(whole, bytes)
+            forwarded.request(whole, bytes)
         } else {
-            forwardedResponse(whole, bytes)
+            forwarded.response(whole, bytes)
         }
     }
 
@@ -87,75 +88,5 @@ final class HeadFuzz: Sendable {
         }
         require(at + 2 == head.length, "bytes between the fields and the end of the head")
         require(!(head.isChunked && head.contentLength >= 0), "two framings")
-    }
-
-    private func lines(
-        _ head: MessageHead, _ bytes: [UInt8], keeping isKept: (FieldKind) -> Bool
-    ) -> [UInt8] {
-        var out: [UInt8] = []
-        for index in 0..<head.fieldCount where isKept(head.field(index).kind) {
-            out += bytes[Int(head.field(index).lineStart)..<Int(head.field(index).lineEnd)]
-        }
-        return out
-    }
-
-    private func isEndToEnd(_ kind: FieldKind) -> Bool {
-        switch kind {
-        case .connection, .hopByHop, .namedByConnection, .upgrade, .transferEncoding, .expect: false
-        default: true
-        }
-    }
-
-    /// What the next one reads in a head that was passed on.
-    private func parsedAgain(_ out: [UInt8]) -> MessageHead {
-        let again = MessageHead(
-            limits: WireLimits(targetBytes: 1 << 20, headerLineBytes: 1 << 20, headerBytes: 1 << 20))
-        let outcome = parse(again, out[...], filler: 0x0a)
-        require(outcome == .complete, "what is passed on is \(outcome)")
-        require(again.length == out.count, "what is passed on ends early")
-        return again
-    }
-
-    /// Writes the request as `ClientSession.appendRequestHead` does one whose body passes as it comes.
-    private func forwardedRequest(_ head: MessageHead, _ bytes: [UInt8]) {
-        var out = Array(bytes[head.leading...head.methodEnd])
-        if head.isAbsoluteForm {
-            if head.pathEnd == head.pathStart { out += "/".utf8 }
-            out += bytes[head.pathStart..<head.targetEnd]
-        } else {
-            out += bytes[head.targetStart..<head.targetEnd]
-        }
-        out += " HTTP/1.1\r\n".utf8
-        out += lines(head, bytes, keeping: isEndToEnd)
-        if !head.hasHost { out += "Host: gateway\r\n".utf8 }
-        if head.isChunked { out += "Transfer-Encoding: chunked\r\n".utf8 }
-        out += "\r\n".utf8
-        let again = parsedAgain(out)
-        require(again.method == head.method, "another method")
-        require(out[again.leading..<again.methodEnd].elementsEqual(bytes[head.leading..<head.methodEnd]), "its name")
-        let isEmptyPath = head.isAbsoluteForm && head.pathEnd == head.pathStart
-        let path = isEmptyPath ? Array("/".utf8) : Array(bytes[head.pathStart..<head.pathEnd])
-        require(out[again.pathStart..<again.pathEnd].elementsEqual(path), "another path")
-        let query = head.hasQuery ? bytes[head.queryStart..<head.queryEnd] : []
-        require((again.hasQuery ? out[again.queryStart..<again.queryEnd] : []).elementsEqual(query), "another query")
-        require(again.isChunked == head.isChunked && again.contentLength == head.contentLength, "another framing")
-        require(again.keepAlive, "a connection that ends for no reason")
-    }
-
-    /// Writes the answer as `ClientSession.appendAnswerHead` does.
-    private func forwardedResponse(_ head: MessageHead, _ bytes: [UInt8]) {
-        var out = Array("HTTP/1.1".utf8) + bytes[(head.leading + 8)..<head.firstLineEnd]
-        let isBare = head.status == 204 || head.status < 200
-        out += lines(head, bytes) { kind in
-            isEndToEnd(kind) && !(kind == .contentLength && isBare)
-        }
-        if head.isChunked, !isBare, head.status != 304 { out += "Transfer-Encoding: chunked\r\n".utf8 }
-        out += "\r\n".utf8
-        let again = parsedAgain(out)
-        require(again.status == head.status, "another status")
-        if !isBare {
-            require(again.contentLength == head.contentLength, "another length")
-            require(head.status == 304 || again.isChunked == head.isChunked, "another framing")
-        }
     }
 }

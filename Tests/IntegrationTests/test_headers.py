@@ -90,6 +90,16 @@ def test_a_path_in_the_backends_address_comes_first(make_gateway, legacy, new):
     assert legacy.requests[0].target == "/base/a?b=c"
 
 
+@pytest.mark.parametrize("target", ["*", "http://example.test"])
+@pytest.mark.parametrize("path", ["", "/base/"])
+def test_options_of_the_whole_server_are_no_path(make_gateway, legacy, new, path, target):
+    """RFC 9112 §3.2.4: there is nothing to put a path before, and no path to make up."""
+    gateway = make_gateway(legacy.url + path, new)
+    with gateway.connect() as client:
+        assert client.request("OPTIONS", target).status == 200
+    assert legacy.requests[0].target == "*"
+
+
 def test_several_cookies_stay_several_lines(gateway, legacy):
     cookies = ["a=1; Expires=Wed, 09 Jun 2027 10:18:14 GMT", "b=2; Path=/", "c=3"]
     legacy.answer = lambda request: reply(headers=[("Set-Cookie", cookie) for cookie in cookies])

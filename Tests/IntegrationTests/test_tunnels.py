@@ -20,6 +20,9 @@ from support.waiting import eventually
 from support.wire import request_bytes
 
 DEADLINE = 30
+UPGRADE = request_bytes("GET", "/chat", [
+    ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
+    ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")], user="u")
 
 
 class Chat:
@@ -164,6 +167,23 @@ def test_a_backend_that_vanishes_ends_the_clients_connection(make_gateway, chats
         assert end.value.rcvd is None
 
 
+def test_the_head_that_makes_a_tunnel_announces_no_body(make_gateway, new):
+    """RFC 9110 §8.6, RFC 9112 §6.1: whoever believed a length would take the tunnel's first bytes for it."""
+    def announce(_connection, _request, response):
+        response.headers["Content-Length"] = "8"
+        return response
+    chat = Chat("legacy", process_response=announce)
+    try:
+        gateway = make_gateway(chat.url, new)
+        with gateway.connect() as client:
+            client.send(UPGRADE)
+            head = client.head()
+            assert head.status == 101 and "Content-Length" not in head.headers
+            assert client.reader.exactly(8) == b"\x81\x06legacy"
+    finally:
+        chat.stop()
+
+
 @pytest.mark.parametrize("status", [200, 403, 426, 503])
 def test_the_answer_of_a_backend_that_refuses_is_passed_on(make_gateway, legacy, new, status):
     legacy.answer = lambda request: reply(b"no tunnel", status, kind="text/plain")
@@ -269,9 +289,7 @@ def test_text_right_behind_the_clients_head_arrives(make_gateway, chats):
     gateway = make_gateway(*chats)
     with gateway.connect() as client:
         hello = b"\x81\x85\0\0\0\0early"
-        client.send(request_bytes("GET", "/chat", [
-            ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
-            ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")], user="u") + hello)
+        client.send(UPGRADE + hello)
         assert client.head().status == 101
         assert client.reader.exactly(8) == b"\x81\x06legacy"
         assert client.reader.exactly(7) == b"\x81\x05early"

@@ -86,13 +86,19 @@ final class HTTP2Session: @unchecked Sendable {
     func serve() async {
         Task.immediate(executorPreference: loop) { await self.write() }
         await read()
+        end()
+        if !isWriterDone { await withUnsafeContinuation { whenWritten = $0 } }
+        await client.closeGently()
+    }
+
+    /// Nothing more comes from the client: what is under way for it is over. Streams hold their session, so this is also what lets go of
+    /// it.
+    func end() {
         isEnding = true
         let left = streams
         streams = [:]
         for stream in left.values { stream.reset() }
         tellWriter()
-        if !isWriterDone { await withUnsafeContinuation { whenWritten = $0 } }
-        await client.closeGently()
     }
 
     /// No further request is taken; those under way end.

@@ -23,7 +23,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let inbox = Mutex(Inbox())
     /// False while the loop is known to look at its inbox before it sleeps: then nobody needs to wake it.
     private let inboxSignalled = Atomic<Bool>(false)
-    private nonisolated(unsafe) var thread: pthread_t?
+    /// Who drives the loop; 0 for nobody. Others may ask while it begins or ends: what they find is somebody else in any case.
+    private let thread = Atomic<pthread_t>(0)
     private var stopping = false
 
     private var slots: [Slot] = []
@@ -80,10 +81,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Makes `run` return after the current turn.
     package func stop() { execute { [unowned self] in self.stopping = true } }
 
-    private var isCurrent: Bool {
-        guard let thread else { return false }
-        return pthread_equal(pthread_self(), thread) != 0
-    }
+    private var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
     private func signal() {
         if !inboxSignalled.exchange(true, ordering: .acquiringAndReleasing) { clinux_eventfd_signal(wakeup) }
@@ -201,12 +199,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Drives the loop on the calling thread until `stop()`.
     package func run() {
-        thread = pthread_self()
+        thread.store(pthread_self(), ordering: .relaxed)
         let executor = asUnownedTaskExecutor()
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: Int(EventLoop.eventsPerTurn))
         defer { events.deallocate() }
         while !stopping { _ = turn(executor, events, mayWait: true) }
-        thread = nil
+        thread.store(0, ordering: .relaxed)
     }
 
     /// What one look at the sockets takes at most; the rest comes with the next one.
@@ -291,7 +289,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // For tests that play the loop: no thread of its own, and time does not pass by itself.
     extension EventLoop {
         /// Takes the calling thread for the loop's own.
-        func adoptThread() { thread = pthread_self() }
+        func adoptThread() { thread.store(pthread_self(), ordering: .relaxed) }
 
         /// One turn that waits for nothing.
         /// - Returns: whether there was, or is, anything to do without waiting.

@@ -23,8 +23,14 @@ extension ClientSession {
         let p = client.input.readable
         out.reserve(head.length &+ 512)
         out.append(p + head.leading, head.methodEnd &- head.leading &+ 1)
-        if pool.hasPathPrefix { out.append(pool.pathPrefix) }
-        if head.isAbsoluteForm {
+        // OPTIONS of the whole server has no path to put a prefix before (RFC 9112 §3.2.4).
+        let isOfServer =
+            head.method == .options
+            && (head.isAbsoluteForm ? head.pathStart == head.targetEnd : p[head.pathStart] == 0x2a)
+        if pool.hasPathPrefix, !isOfServer { out.append(pool.pathPrefix) }
+        if isOfServer {
+            out.append(byte: 0x2a)
+        } else if head.isAbsoluteForm {
             if head.pathEnd == head.pathStart { out.append(byte: 0x2f) }
             out.append(p + head.pathStart, head.targetEnd &- head.pathStart)
         } else {
@@ -106,8 +112,10 @@ extension ClientSession {
             switch kind {
             case .connection, .hopByHop, .namedByConnection, .cutover: true
             case .upgrade: head.status != 101
-            case .contentLength: dropsFraming || head.status == 204
-            case .transferEncoding, .trailer: dropsFraming || head.status == 204 || head.status == 304
+            // What has no body has no framing, and what follows a 101 is no HTTP any more (RFC 9110 §8.6, RFC 9112 §6.1).
+            case .contentLength: dropsFraming || head.status == 204 || head.status == 101
+            case .transferEncoding, .trailer:
+                dropsFraming || head.status == 204 || head.status == 304 || head.status == 101
             default: false
             }
         }

@@ -17,8 +17,6 @@ final class DeliveryDesk: @unchecked Sendable {
 
     private unowned(unsafe) let worker: Worker
     private var retained = 0
-    /// The most since the heap was trimmed.
-    private var retainedMost = 0
     private var isStopping = false
     private let lines = [Line(), Line()]
 
@@ -64,7 +62,6 @@ final class DeliveryDesk: @unchecked Sendable {
                 delivery.message = nil
             } else {
                 retained += message.byteCount
-                retainedMost = max(retainedMost, retained)
             }
         }
         waitForTurn(delivery)
@@ -90,18 +87,6 @@ final class DeliveryDesk: @unchecked Sendable {
     private func later(_ delivery: Delivery, _ milliseconds: Int64) {
         loop.schedule(after: milliseconds) { [unowned self] in self.admit(delivery) }
     }
-
-    /// A backlog is settled: what its requests took lies in pieces between what lives on, and the allocator would keep it.
-    private func trimHeap() {
-        retainedMost = 0
-        loop.schedule(after: DeliveryDesk.trimDelayMilliseconds) { [unowned self] in
-            // The next one has begun: it would only be asked for again.
-            if retained < DeliveryDesk.worthTrimming { clinux_trim_heap() }
-        }
-    }
-
-    private static let worthTrimming = 4 << 20
-    private static let trimDelayMilliseconds: Int64 = 1000
 
     /// Starts nothing any more: what is outstanding is sent after the next start.
     func stop() { isStopping = true }
@@ -308,10 +293,7 @@ final class DeliveryDesk: @unchecked Sendable {
     }
 
     private func forget(_ delivery: Delivery) {
-        if let message = delivery.message {
-            retained -= message.byteCount
-            if retained == 0, retainedMost >= DeliveryDesk.worthTrimming { trimHeap() }
-        }
+        if let message = delivery.message { retained -= message.byteCount }
         delivery.message = nil
     }
 

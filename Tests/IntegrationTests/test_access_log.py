@@ -170,7 +170,7 @@ def test_what_a_stop_cuts_off_has_its_line(logged, legacy):
             while client.socket.recv(4096):
                 pass
     line = log.line()
-    assert (line["status"], line["problem"], line["target"]) == (499, "cut-off", "/endless")
+    assert (line["status"], line["problem"], line["path"]) == (499, "cut-off", "/endless")
     assert "cut off (1 requests under way)" in log.gateway.log()
 
 

@@ -6,6 +6,7 @@ import JournalThreads
 import Rollout
 import Synchronization
 import Telemetry
+import Values
 
 /// A whole gateway, from its start to its end. What `cutover serve` runs, and the demo.
 ///

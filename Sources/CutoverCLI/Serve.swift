@@ -138,7 +138,10 @@ private func stop(_ server: GatewayServer, _ signals: sigset_t) -> Int32 {
 private func reload(_ server: GatewayServer) {
     let outcome = waitFor { await server.reload(ChangeOrigin(actor: "SIGHUP")) }
     switch outcome {
-    case .done: logLine("configuration reloaded")
+    case .done(let change):
+        logLine("configuration reloaded")
+        // What `check` and the API would have warned of as well: nobody else reads the answer to a signal.
+        if case .done(_, _, let warnings, _) = change { for warning in warnings { logLine(warning) } }
     case .invalid(let errors):
         logLine("reload refused, nothing was changed:")
         for error in errors { logLine(error) }

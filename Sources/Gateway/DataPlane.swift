@@ -97,17 +97,26 @@ package final class DataPlane: Sendable {
     }
 
     /// Stops accepting, lets requests under way finish, at most for `milliseconds`, and returns. Blocks.
-    /// - Returns: whether every client was done in time.
-    package func drain(milliseconds: Int64) -> Bool {
+    /// - Returns: whether every client was done in time, and how many requests were cut off.
+    package func drain(milliseconds: Int64) -> (isDrained: Bool, cutOff: Int) {
         stopped.store(true, ordering: .relaxed)
         let left = CountDown(workers.count)
         for worker in workers { worker.loop.execute { worker.drain { left.one() } } }
         let isDrained = left.wait(milliseconds: milliseconds)
-        for worker in workers { worker.loop.execute { worker.accessLog.flush() } }
+        let cut = Total()
+        let flushed = CountDown(workers.count)
+        for worker in workers {
+            worker.loop.execute {
+                cut.value.add(worker.cutOff(), ordering: .relaxed)
+                worker.accessLog.flush()
+                flushed.one()
+            }
+        }
+        _ = flushed.wait(milliseconds: 2000)
         // Nobody may post to the journal while it closes.
         for loop in loops { loop.stop() }
         _ = ended.wait(milliseconds: 2000)
-        return isDrained
+        return (isDrained, cut.value.load(ordering: .relaxed))
     }
 
     /// Calls back from a loop's thread, in one of its next turns.
@@ -281,4 +290,9 @@ package final class DataPlane: Sendable {
         let worker = worker(of: sequence)
         worker.loop.execute { worker.deliveries.start(Delivery(outstanding, .legacy)) }
     }
+}
+
+/// A sum that several loops add to.
+private final class Total: Sendable {
+    let value = Atomic<Int>(0)
 }

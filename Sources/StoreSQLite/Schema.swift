@@ -187,7 +187,7 @@ enum Schema {
         try connection.execute(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; 
-            PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -32768;
+            PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -8192;
             PRAGMA temp_store = MEMORY;
             """)
         guard try connection.integer("SELECT journal_mode = 'wal' FROM pragma_journal_mode") == 1 else {

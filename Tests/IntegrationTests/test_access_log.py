@@ -146,6 +146,34 @@ def test_a_client_that_leaves_is_499(logged, legacy):
     assert (line["status"], line["problem"], line["path"]) == (499, "client-gone", "/slow")
 
 
+def test_who_is_refused_for_its_token_has_met_no_backend(logged, scratch):
+    (scratch / "secret").write_bytes(b"secret" * 8)
+    user = {"from": [{"jwt": {"hs256_secret_file": str(scratch / "secret")}}], "unverifiable": 401}
+    log = logged(config={"user": user})
+    assert log.gateway.get("/", headers=[("Authorization", "Bearer a.b.c")]).status == 401
+    line = log.line()
+    assert (line["status"], line["problem"]) == (401, "invalid-token")
+    assert "backend" not in line and "reason" not in line
+
+
+def test_what_a_stop_cuts_off_has_its_line(logged, legacy):
+    log = logged(config={"timeouts": {"drain": "300ms"}})
+    legacy.answer = lambda request: [b"HTTP/1.1 200 OK\r\n\r\npart", HANG]
+    with log.gateway.connect() as client:
+        client.send(request_bytes("GET", "/endless"))
+        assert client.head().status == 200
+        process = log.gateway.process
+        process.terminate()
+        assert process.wait(30) == 1
+        # Only the connection's end can tell that something is missing.
+        with pytest.raises(ConnectionResetError):
+            while client.socket.recv(4096):
+                pass
+    line = log.line()
+    assert (line["status"], line["problem"], line["path"]) == (499, "cut-off", "/endless")
+    assert "cut off (1 requests under way)" in log.gateway.log()
+
+
 def test_an_answer_that_breaks_off_is_told(logged, legacy):
     log = logged()
     legacy.answer = lambda request: [b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", 0.1, b"12345"]

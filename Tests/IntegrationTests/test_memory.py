@@ -31,3 +31,24 @@ def test_idle_clients_do_not_hold_the_body_of_their_last_write(make_gateway, leg
         finally:
             for client in clients:
                 client.close()
+
+
+def test_a_backlog_that_is_settled_leaves_no_memory_behind(make_gateway, legacy, new):
+    gateway = make_gateway(legacy, new, config={"writes": {"retry_max": "100ms"}})
+
+    def backlog():
+        new.stop()
+        for index in range(64):
+            user = f"u{index}"
+            assert gateway.fetch("PUT", f"/{index}", body=bytes(512 * 1024), user=user).status == 200
+            # What lives on lies between what does not.
+            assert gateway.fetch("PUT", f"/{index}/small", body=b"x", user=user).status == 200
+        new.start()
+        gateway.settle(60)
+        legacy.forget()
+        new.forget()
+
+    assert gateway.fetch("PUT", "/first", body=b"x", user="u").status == 200
+    before = gateway.resident_bytes()
+    backlog()
+    eventually(lambda: gateway.resident_bytes() - before < 16 * MEBIBYTE, "half of the bodies are given back", 30)

@@ -110,6 +110,13 @@ def test_the_units_are_valid_and_name_what_the_package_installs(installed):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_unit_makes_the_directory_where_the_documents_put_the_access_log():
+    text = (ROOT / "docs/configuration.md").read_text()
+    shown = set(re.findall(r"/var/log/(\w+)/access\.log", text))
+    unit = (PACKAGING / "cutover.service").read_text()
+    assert shown == set(re.findall(r"^LogsDirectory=(.*)$", unit, re.MULTILINE)) == {"cutover"}
+
+
 def test_the_unit_leaves_the_gateway_little_to_harm():
     """Of ten points of exposure at most two; a service without any such line has 9.6."""
     output("systemd-analyze", "security", "--offline=true", "--threshold=20", PACKAGING / "cutover.service")

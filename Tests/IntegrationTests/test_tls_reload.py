@@ -147,6 +147,13 @@ def test_an_expired_certificate_is_a_warning(secure, authority, own):
     assert secure.admin("POST", "/api/v1/reload", {}, token=secure.token())[0] == 200
 
 
+def test_an_expired_certificate_is_in_the_log_of_a_reload_by_signal(secure, authority, own):
+    own.replace(authority.sign("localhost", days=-1))
+    secure.process.send_signal(signal.SIGHUP)
+    eventually(lambda: "an expired certificate" in secure.log(), "the log says so")
+    assert "configuration reloaded" in secure.log()
+
+
 def test_the_admin_listener_shows_its_renewed_certificate(make_gateway, legacy, new, authority, own, reload):
     gateway = make_gateway(legacy, new, start=False, config={"admin": {"listen": "127.0.0.1:0", "tls": own.files}})
     gateway.admin_context = client_context(authority)

@@ -6,6 +6,7 @@ import JournalThreads
 import Rollout
 import Synchronization
 import Telemetry
+import Values
 
 /// A whole gateway, from its start to its end. What `cutover serve` runs, and the demo.
 ///
@@ -155,8 +156,10 @@ package final class GatewayServer: Sendable {
             manager.stopping("drains", withinMilliseconds: limit + GatewayServer.closingMilliseconds)
             sockets.close(.client)
         }
-        let isDrained = parts.dataPlane.drain(milliseconds: limit)
-        if !isDrained { logLine("drain: some clients were not done in time and are cut off") }
+        let (isDrained, cutOff) = parts.dataPlane.drain(milliseconds: limit)
+        if !isDrained {
+            logLine("drain: some clients were not done in time and are cut off (\(cutOff) requests under way)")
+        }
         waitFor { [parts] in
             await parts.history.finish(
                 wall: clinux_wall_milliseconds(), monotonic: monotonicMilliseconds, snapshot: parts.board.snapshot())

@@ -255,7 +255,9 @@ extension ClientSession {
         self.record = nil
         worker.accessLog.end(
             record,
-            AccessEnd(status: status, decision: request.decision, nanoseconds: nanoseconds, bodyBytes: body.count))
+            AccessEnd(
+                status: status, decision: request.isRefused ? nil : request.decision, nanoseconds: nanoseconds,
+                bodyBytes: body.count))
     }
 }
 

@@ -273,9 +273,25 @@ final class ClientSession: @unchecked Sendable {
         }
     }
 
+    /// The gateway's time is over, and the client's request is not: it ends like one whose backend broke off.
+    /// - Returns: whether there was a request.
+    func cutOff() -> Bool {
+        let wasServing = isServing
+        if isServing {
+            record?.problem = "cut-off"
+            bookUnfinished()
+            isServing = false
+            if request.endsWithConnection { client.endsInReset() }
+        }
+        client.close()
+        return wasServing
+    }
+
     /// Books the request once its answer is out.
     @inline(__always)
     private func finish() {
+        // A tunnel that was cut off has been booked.
+        guard isServing else { return }
         isServing = false
         metrics.requestsInFlight(by: -1)
         let nanoseconds = clinux_monotonic_nanoseconds() &- request.started

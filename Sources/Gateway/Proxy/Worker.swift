@@ -321,6 +321,14 @@ final class Worker: @unchecked Sendable {
     /// How long those who have only just connected may take to ask once the gateway drains: a tenth of `timeouts.drain`.
     private var graceMilliseconds: Int64 { snapshot.settings.timeouts.drainMilliseconds / 10 }
 
+    /// Closes whoever was not done in time.
+    /// - Returns: how many requests that cuts off.
+    func cutOff() -> Int {
+        var count = 0
+        for session in sessions.values where session.cutOff() { count += 1 }
+        return count
+    }
+
     func reportDrained() {
         guard sessions.isEmpty, http2.isEmpty, undecided.isEmpty else { return }
         // No client is left that could add any: now the legs under way may end, and no other begins.

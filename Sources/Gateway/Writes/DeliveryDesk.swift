@@ -14,9 +14,15 @@ final class DeliveryDesk: @unchecked Sendable {
     private static let retainedBytesMax = 32 << 20
     /// How long legs wait before they look at a lost lease again, in milliseconds.
     private static let leasePause: UInt64 = 50
+    /// So many bytes of requests in memory make a backlog, and so long none has been there when the heap is trimmed.
+    private static let worthTrimming = 4 << 20
+    private static let trimDelayMilliseconds: Int64 = 10_000
 
     private unowned(unsafe) let worker: Worker
     private var retained = 0
+    /// The most since the last look at it.
+    private var retainedMost = 0
+    private var isTrimDue = false
     private var isStopping = false
     private let lines = [Line(), Line()]
 
@@ -62,6 +68,7 @@ final class DeliveryDesk: @unchecked Sendable {
                 delivery.message = nil
             } else {
                 retained += message.byteCount
+                retainedMost = max(retainedMost, retained)
             }
         }
         waitForTurn(delivery)
@@ -86,6 +93,18 @@ final class DeliveryDesk: @unchecked Sendable {
 
     private func later(_ delivery: Delivery, _ milliseconds: Int64) {
         loop.schedule(after: milliseconds) { [unowned self] in self.admit(delivery) }
+    }
+
+    /// A backlog is settled: what its requests took lies in pieces between what lives on, and the allocator would keep it. It is
+    /// asked to give it back when nothing like it has come for a while; in between the pieces are what the next requests take.
+    private func trimWhenQuiet() {
+        isTrimDue = true
+        retainedMost = retained
+        loop.schedule(after: DeliveryDesk.trimDelayMilliseconds) { [unowned self] in
+            guard retainedMost < DeliveryDesk.worthTrimming else { return trimWhenQuiet() }
+            isTrimDue = false
+            clinux_trim_heap()
+        }
     }
 
     /// Starts nothing any more: what is outstanding is sent after the next start.
@@ -293,7 +312,10 @@ final class DeliveryDesk: @unchecked Sendable {
     }
 
     private func forget(_ delivery: Delivery) {
-        if let message = delivery.message { retained -= message.byteCount }
+        if let message = delivery.message {
+            retained -= message.byteCount
+            if !isTrimDue, retainedMost >= DeliveryDesk.worthTrimming { trimWhenQuiet() }
+        }
         delivery.message = nil
     }
 

@@ -64,12 +64,14 @@ let package = Package(
         // Stores and codings
         floor("StoreSQLite", ["JournalThreads", "Journal", "Rollout", "CSQLite", "CLinux"]),
         floor("StorePostgres", ["JournalThreads", "Journal", "Rollout", "CPostgres"]),
+        floor("SyncStore", ["StoreSQLite", "StorePostgres", "JournalThreads", "Journal", "SyncModel", "Comparison"]),
         floor("StoreMigration", ["StoreSQLite", "StorePostgres", "JournalThreads", "Journal"]),
         floor("JournalThreads", ["Journal", "Rollout"]),
         floor("ContentCoding", ["CCompress"]),
         floor("HTTPClient", ["CCurl"]),
         // Pure floors: the standard library only
         floor("Values"),
+        floor("SyncModel", ["Comparison", "Values"]),
         floor("HTTPWire"),
         floor("Routing"),
         floor("Rollout"),
@@ -100,6 +102,8 @@ let package = Package(
             path: "Tests/JournalRules",
             swiftSettings: strict),
         tests("ValuesTests", ["Values", "TestSupport"]),
+        tests("SyncStoreTests", ["SyncStore", "SyncModel", "Journal", "Comparison", "TestSupport", "CSQLite"]),
+        tests("SyncModelTests", ["SyncModel", "Comparison", "Values", "TestSupport"]),
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("RoutingTests", ["Routing"]),
         .testTarget(

@@ -14,8 +14,9 @@ enum FloorPlan {
         "COpenSSL": .ground, "CNGHTTP2": .ground, "CPage": .ground, "CJSONTokens": .ground,
         "HTTPWire": .pure, "Routing": .pure, "Rollout": .pure, "Comparison": .pure, "Journal": .pure,
         "Telemetry": .pure, "Values": .pure,
+        "SyncModel": .pure,
         "Configuration": .stores, "JournalThreads": .stores, "StoreSQLite": .stores, "StorePostgres": .stores,
-        "StoreMigration": .stores, "ContentCoding": .stores, "HTTPClient": .stores,
+        "StoreMigration": .stores, "SyncStore": .stores, "ContentCoding": .stores, "HTTPClient": .stores,
         "Gateway": .data,
         "ControlPlane": .control,
         "Demo": .story,
@@ -26,9 +27,11 @@ enum FloorPlan {
     /// The imports between neighbours on one floor that are wanted.
     static let sideways: [String: Set<String>] = [
         "Journal": ["Rollout"], "Telemetry": ["Rollout"],
+        "SyncModel": ["Comparison", "Values"],
         // Not for input or output: what Swift cannot write, instructions over many bytes at a time.
         "Comparison": ["CJSONTokens"],
         "StoreSQLite": ["JournalThreads"], "StorePostgres": ["JournalThreads"],
+        "SyncStore": ["JournalThreads", "StoreSQLite", "StorePostgres"],
         "StoreMigration": ["JournalThreads", "StoreSQLite", "StorePostgres"],
     ]
 

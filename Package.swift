@@ -25,10 +25,14 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "cutover",
-    products: [.executable(name: "cutover", targets: ["cutover"])],
+    products: [
+        .executable(name: "cutover", targets: ["cutover"]),
+        .executable(name: "cutover-sync", targets: ["cutover-sync"]),
+    ],
     targets: [
         // Edge
         .executableTarget(name: "cutover", dependencies: ["CutoverCLI"], swiftSettings: strict),
+        .executableTarget(name: "cutover-sync", dependencies: ["SyncService"], swiftSettings: strict),
         floor(
             "CutoverCLI",
             [
@@ -51,6 +55,13 @@ let package = Package(
                 "HTTPClient",
                 "Comparison", "Journal",
                 "Rollout", "Routing", "Telemetry", "Values", "CPage", "CLinux",
+            ]),
+        floor(
+            "SyncService",
+            [
+                "Gateway", "Configuration", "SyncStore", "SyncModel", "HTTPClient", "JournalThreads", "Journal",
+                "Comparison",
+                "Routing", "HTTPWire", "Values", "COpenSSL", "CLinux",
             ]),
         // Data plane
         floor(

@@ -18,10 +18,10 @@ enum FloorPlan {
         "Configuration": .stores, "JournalThreads": .stores, "StoreSQLite": .stores, "StorePostgres": .stores,
         "StoreMigration": .stores, "SyncStore": .stores, "ContentCoding": .stores, "HTTPClient": .stores,
         "Gateway": .data,
-        "ControlPlane": .control,
+        "ControlPlane": .control, "SyncService": .control,
         "Demo": .story,
         "CutoverCLI": .edge,
-        "cutover": .executable,
+        "cutover": .executable, "cutover-sync": .executable,
     ]
 
     /// The imports between neighbours on one floor that are wanted.

@@ -1,9 +1,11 @@
 """The sync service, as its clients see it: a real process, real connections."""
 
+import http.client
 import json
 import random
 import sqlite3
 import threading
+import time
 
 import pytest
 
@@ -190,7 +192,7 @@ def test_a_key_leads_nowhere_else(sync, scratch, key):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_was_acknowledged_survives_a_kill(scratch, seed):
-    draw = random.Random(seed)
+    enough = random.Random(seed).randint(20, 60)
     service = SyncService(scratch)
     acknowledged = {}
     lock = threading.Lock()
@@ -201,7 +203,7 @@ def test_what_was_acknowledged_survives_a_kill(scratch, seed):
             batch = [change(f"r{number}-{n}", revision, {"v": revision, "pad": "x" * 200}) for n in range(20)]
             try:
                 status, _, answer = service.put(*batch, connection=connection)
-            except (OSError, __import__("http").client.HTTPException):
+            except (OSError, http.client.HTTPException):
                 return
             assert status == 200, answer
             with lock:
@@ -212,8 +214,9 @@ def test_what_was_acknowledged_survives_a_kill(scratch, seed):
         thread.start()
     while True:
         with lock:
-            if sum(acknowledged.values()) > draw.randint(20, 60):
+            if sum(acknowledged.values()) > enough:
                 break
+        time.sleep(0.005)
     service.kill()
     for thread in threads:
         thread.join()
@@ -238,7 +241,8 @@ def test_what_was_acknowledged_survives_a_kill(scratch, seed):
 @pytest.mark.parametrize(
     "body, status",
     [(b"", 400), (b"[]", 400), (b"{}", 400), (b'{"changes":[]}', 400), (b"\xff", 400), (b'{"changes":[1]}', 400),
-     (json.dumps({"changes": [change(f"r{n}", 1, {}) for n in range(1001)]}).encode(), 400)])
+     (json.dumps({"changes": [change(f"r{n}", 1, {}) for n in range(1001)]}).encode(), 400)],
+    ids=["empty", "array", "nothing", "no changes", "no text", "no object", "too many"])
 def test_what_is_no_change_is_refused_in_words(sync, body, status):
     answer = sync.ask("POST", "/changes", body)
     assert answer[0] == status and answer[2]["detail"] and answer[2]["request_id"]

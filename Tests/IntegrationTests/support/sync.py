@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import threading
+import urllib.parse
 
 from support.gateway import BINARY
 
@@ -62,8 +63,7 @@ class SyncService:
         data = answer.read()
         if not connection:
             own.close()
-        kind = answer.headers.get("Content-Type", "")
-        is_json = data and ("application/json" in kind or "problem+json" in kind)
+        is_json = data and answer.headers.get("Content-Type") in ("application/json", "application/problem+json")
         return answer.status, answer.headers, json.loads(data) if is_json else data
 
     def get(self, target, user=None):
@@ -79,7 +79,7 @@ class SyncService:
         items, cursor = [], ""
         mark = "&" if "?" in target else "?"
         while cursor is not None:
-            status, _, page = self.get(f"{target}{mark}cursor={cursor}&limit={limit}", user)
+            status, _, page = self.get(f"{target}{mark}cursor={urllib.parse.quote(cursor, safe='')}&limit={limit}", user)
             assert status == 200, page
             assert len(page["items"]) <= limit
             items += page["items"]

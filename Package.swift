@@ -59,7 +59,7 @@ let package = Package(
         floor(
             "SyncService",
             [
-                "Gateway", "Configuration", "SyncStore", "SyncModel", "HTTPClient", "JournalThreads", "Journal",
+                "Gateway", "Configuration", "SyncStore", "StorePostgres", "SyncModel", "HTTPClient", "JournalThreads", "Journal",
                 "Comparison",
                 "Routing", "HTTPWire", "Values", "COpenSSL", "CLinux",
             ]),
@@ -113,7 +113,13 @@ let package = Package(
             path: "Tests/JournalRules",
             swiftSettings: strict),
         tests("ValuesTests", ["Values", "TestSupport"]),
-        tests("SyncStoreTests", ["SyncStore", "SyncModel", "Journal", "Comparison", "TestSupport", "CSQLite"]),
+        // Its PostgresServer.swift is that of StorePostgresTests, by a link.
+        tests(
+            "SyncStoreTests",
+            [
+                "SyncStore", "StorePostgres", "SyncModel", "JournalThreads", "Journal", "Comparison", "TestSupport",
+                "CSQLite",
+            ]),
         tests("SyncModelTests", ["SyncModel", "Comparison", "Values", "TestSupport"]),
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("RoutingTests", ["Routing"]),

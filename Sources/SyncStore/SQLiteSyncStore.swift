@@ -73,17 +73,13 @@ package final class SQLiteSyncStore: SyncStoring {
     // MARK: Writing what was decided
 
     private func keep(_ state: SyncState, after last: inout Int64, now: Int64) throws(JournalError) {
-        var users: Set<String> = []
-        var devices: Set<[String]> = []
         for accepted in state.accepted {
-            let change = accepted.change
             last += 1
             try statements.insert(accepted, as: last, now: now)
-            if users.insert(change.user).inserted { try statements.note(user: change, now: now) }
-            if !change.device.isEmpty, devices.insert([change.user, change.device]).inserted {
-                try statements.note(device: change, now: now)
-            }
         }
+        let touched = Touched(state.accepted)
+        for change in touched.users { try statements.note(user: change, now: now) }
+        for change in touched.devices { try statements.note(device: change, now: now) }
         for id in state.written { if let record = state[id] { try statements.put(record) } }
         for version in state.erased { try statements.erase(version) }
     }

@@ -12,8 +12,25 @@ import pytest
 from support.sync import SyncService, change
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request):
+    """Flags for the store; both have to do everything alike."""
+    if request.param == "sqlite":
+        return ()
+    server = request.getfixturevalue("shared_postgres")
+    return ("--store", server.url(server.make_database()))
+
+
 @pytest.fixture
-def sync(scratch):
+def sync(scratch, store):
+    service = SyncService(scratch, *store)
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def embedded(scratch):
+    """For what has nothing to do with the store."""
     service = SyncService(scratch)
     yield service
     service.stop()
@@ -169,7 +186,8 @@ def test_highlights_are_counted_since(sync):
 
 
 @pytest.mark.parametrize("key", ["a", "a/b", "a/b.o", "a.d/b", "snapshots/%C3%BC%20x.html", ".hidden/..x"])
-def test_objects_are_kept_as_they_were_sent(sync, key):
+def test_objects_are_kept_as_they_were_sent(embedded, key):
+    sync = embedded
     content = random.Random(key).randbytes(300_000)
     assert sync.ask("DELETE", f"/objects/{key}")[0] == 204
     assert sync.get(f"/objects/{key}")[0] == 404
@@ -185,15 +203,15 @@ def test_objects_are_kept_as_they_were_sent(sync, key):
 
 
 @pytest.mark.parametrize("key", ["..", "a/../b", "%2e%2e/x", "a//b", "a/", "x" * 600, "a%2f%2e%2e%2fb"])
-def test_a_key_leads_nowhere_else(sync, scratch, key):
-    assert sync.ask("PUT", f"/objects/{key}", b"x")[0] == 400
+def test_a_key_leads_nowhere_else(embedded, scratch, key):
+    assert embedded.ask("PUT", f"/objects/{key}", b"x")[0] == 400
     assert not [path for path in (scratch / "sync" / "objects").rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_what_was_acknowledged_survives_a_kill(scratch, seed):
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_acknowledged_survives_a_kill(scratch, store, seed):
     enough = random.Random(seed).randint(20, 60)
-    service = SyncService(scratch)
+    service = SyncService(scratch, *store)
     acknowledged = {}
     lock = threading.Lock()
 
@@ -230,6 +248,8 @@ def test_what_was_acknowledged_survives_a_kill(scratch, seed):
         batch = [change(f"r{number}-{n}", revision, {"v": revision, "pad": "x" * 200}) for n in range(20)]
         assert service.put(*batch)[2]["retried"] == 20
     service.stop()
+    if store:
+        return
     with sqlite3.connect(scratch / "sync" / "sync.sqlite") as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         tables = {row[0] for row in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
@@ -243,8 +263,8 @@ def test_what_was_acknowledged_survives_a_kill(scratch, seed):
     [(b"", 400), (b"[]", 400), (b"{}", 400), (b'{"changes":[]}', 400), (b"\xff", 400), (b'{"changes":[1]}', 400),
      (json.dumps({"changes": [change(f"r{n}", 1, {}) for n in range(1001)]}).encode(), 400)],
     ids=["empty", "array", "nothing", "no changes", "no text", "no object", "too many"])
-def test_what_is_no_change_is_refused_in_words(sync, body, status):
-    answer = sync.ask("POST", "/changes", body)
+def test_what_is_no_change_is_refused_in_words(embedded, body, status):
+    answer = embedded.ask("POST", "/changes", body)
     assert answer[0] == status and answer[2]["detail"] and answer[2]["request_id"]
 
 

@@ -1,6 +1,7 @@
 import Comparison
 import Glibc
 import Journal
+import StorePostgres
 import SyncModel
 import SyncStore
 
@@ -8,7 +9,7 @@ import SyncStore
 let now: Int64 = 1_800_000_000_000
 
 /// The stores that have to do everything alike.
-enum StoreKind: CaseIterable { case sqlite }
+enum StoreKind: CaseIterable { case sqlite, postgres }
 
 /// A store of one kind with nothing in it, gone with the object.
 final class Place {
@@ -24,6 +25,11 @@ final class Place {
         case .sqlite:
             store = try SQLiteSyncStore(path: directory + "/sync.sqlite")
             reader = try SQLiteSyncReader(path: directory + "/sync.sqlite")
+        case .postgres:
+            let server = PostgresServer.shared
+            let address = try PostgresAddress(server.url(try server.makeDatabase()))
+            store = try PostgresSyncStore(address)
+            reader = PostgresSyncReader(address)
         }
     }
 

@@ -2,6 +2,8 @@
 struct SyncOptions: Equatable {
     var listen = "127.0.0.1:7002"
     var data = "./cutover-sync-data"
+    /// nil: the embedded store. May hold a password: never printed.
+    var store: String?
     /// nil: a folder in the data directory.
     var objects: String?
     var requestLog: String?
@@ -20,13 +22,14 @@ enum SyncCommand: Equatable {
 
 extension SyncCommand {
     static let helpText = """
-        cutover-sync serve [--listen ADDR] [--data DIR] [--objects DIR] [--log FILE] [--slow 200ms]
+        cutover-sync serve [--listen ADDR] [--data DIR] [--store URL] [--objects DIR] [--log FILE] [--slow 200ms]
                            [--tls-certificate FILE --tls-key FILE]
 
         The sync service: records with revisions, a change feed, exports and objects.
 
           --listen ADDR      where it listens; port 0 is any free one (127.0.0.1:7002)
           --data DIR         directory of the embedded store and of the objects (./cutover-sync-data)
+          --store URL        postgresql://user@host/database in place of the embedded store
           --objects DIR      directory of the objects (DIR of --data, /objects)
           --log FILE         one line of JSON for each request; - is standard error
           --slow DURATION    what the store takes longer for is logged as slow (200ms)
@@ -75,7 +78,7 @@ extension SyncCommand {
     }
 
     private static let flags = [
-        "--listen", "--data", "--objects", "--log", "--slow", "--tls-certificate", "--tls-key",
+        "--listen", "--data", "--store", "--objects", "--log", "--slow", "--tls-certificate", "--tls-key",
     ]
 }
 
@@ -85,6 +88,7 @@ extension SyncOptions {
         switch flag {
         case "--listen": listen = value
         case "--data": data = value
+        case "--store": store = value == "sqlite" ? nil : value
         case "--objects": objects = value
         case "--log": requestLog = value
         case "--tls-certificate": certificateFile = value

@@ -3,6 +3,7 @@ internal import Gateway
 internal import Glibc
 internal import Journal
 internal import JournalThreads
+internal import StorePostgres
 internal import SyncModel
 internal import SyncStore
 
@@ -61,6 +62,12 @@ final class SyncServer: Sendable {
     private static func store(
         _ options: SyncOptions, _ counts: SyncCounts
     ) throws(JournalError) -> (SyncWriter, WorkThreads<any SyncReading>) {
+        if let store = options.store {
+            let address = try PostgresAddress(store)
+            let writer = SyncWriter(store: try PostgresSyncStore(address), onGroup: { counts.group($0, $1) })
+            let tools: [any SyncReading] = (0..<readers).map { _ in PostgresSyncReader(address) }
+            return (writer, WorkThreads(name: "sync-reader", tools: tools, limit: readsMax))
+        }
         let path = options.data + "/sync.sqlite"
         // With mode 0600 before SQLite makes it otherwise.
         close(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))

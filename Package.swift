@@ -59,7 +59,8 @@ let package = Package(
         floor(
             "SyncService",
             [
-                "Gateway", "Configuration", "SyncStore", "StorePostgres", "SyncModel", "HTTPClient", "JournalThreads", "Journal",
+                "Gateway", "Configuration", "SyncStore", "StorePostgres", "SyncModel", "HTTPClient", "JournalThreads",
+                "Journal",
                 "Comparison",
                 "Routing", "HTTPWire", "Values", "COpenSSL", "CLinux",
             ]),

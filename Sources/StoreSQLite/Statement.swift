@@ -42,7 +42,9 @@ package final class Statement {
         return position
     }
 
-    @discardableResult package func bind(_ value: Int64) -> Statement { bound(sqlite3_bind_int64(handle, next(), value)) }
+    @discardableResult package func bind(_ value: Int64) -> Statement {
+        bound(sqlite3_bind_int64(handle, next(), value))
+    }
     @discardableResult package func bind(_ value: Int) -> Statement { bind(Int64(value)) }
     @discardableResult package func bind(_ value: Bool) -> Statement { bind(value ? 1 as Int64 : 0) }
 

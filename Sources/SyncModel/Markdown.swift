@@ -25,7 +25,8 @@ package func markdown(_ record: SyncRecord) -> String {
         out += "### Highlight \(oneLine(record.record))\n\n"
         if let body = text("text") {
             // As a quotation, whatever it is made of.
-            out += body.split(separator: "\n", omittingEmptySubsequences: false).map { "> " + $0 }.joined(separator: "\n")
+            out += body.split(separator: "\n", omittingEmptySubsequences: false).map { "> " + $0 }.joined(
+                separator: "\n")
             out += "\n\n"
             said.insert("text")
         }
@@ -37,12 +38,15 @@ package func markdown(_ record: SyncRecord) -> String {
         }
     }
     for (name, value) in all where !said.contains(name) {
-        if case .string(let text) = value { out += "- \(oneLine(name)): \(oneLine(text))\n" } else {
+        if case .string(let text) = value {
+            out += "- \(oneLine(name)): \(oneLine(text))\n"
+        } else {
             out += "- \(oneLine(name)): `\(value.text)`\n"
         }
     }
     let updated = Instant(milliseconds: record.updatedAt).textWithMilliseconds
-    return out + "- record: \(oneLine(record.record)), \(record.type.rawValue), revision \(record.revision), \(updated)\n\n"
+    return out
+        + "- record: \(oneLine(record.record)), \(record.type.rawValue), revision \(record.revision), \(updated)\n\n"
 }
 
 private func oneLine(_ text: String) -> String {

@@ -73,7 +73,8 @@ package final class PostgresSyncReader: SyncReading {
 
     package func users(after user: String, limit: Int) throws(JournalError) -> [String] {
         let rows = try connection.query(
-            PostgresStatement("sync_user_page", "SELECT user_id FROM users WHERE user_id > $1 ORDER BY user_id LIMIT $2"),
+            PostgresStatement(
+                "sync_user_page", "SELECT user_id FROM users WHERE user_id > $1 ORDER BY user_id LIMIT $2"),
             PostgresParameters().text(user).int64(Int64(limit)))
         return (0..<rows.count).map { rows.text($0, 0) }
     }

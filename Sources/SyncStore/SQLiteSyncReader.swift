@@ -48,7 +48,8 @@ package final class SQLiteSyncReader: SyncReading {
             found.append(
                 FeedEntry(
                     sequence: feed.integer(0), id: feed.text(1), user: feed.text(2), record: feed.text(3),
-                    device: feed.text(4), revision: feed.integer(5), type: RecordType(rawValue: feed.text(6)) ?? .document,
+                    device: feed.text(4), revision: feed.integer(5),
+                    type: RecordType(rawValue: feed.text(6)) ?? .document,
                     deleted: feed.integer(7) != 0, payload: feed.text(8), acceptedAt: feed.integer(9)))
         }
         return found
@@ -64,7 +65,9 @@ package final class SQLiteSyncReader: SyncReading {
     package func highlights(since: Int64) throws(JournalError) -> [MonthOfHighlights] {
         months.bind(since)
         var found: [MonthOfHighlights] = []
-        while try months.step() { found.append(MonthOfHighlights(month: months.text(0), highlights: months.integer(1))) }
+        while try months.step() {
+            found.append(MonthOfHighlights(month: months.text(0), highlights: months.integer(1)))
+        }
         return found
     }
 }

@@ -106,7 +106,8 @@ struct RulesTests {
         let place = try Place(kind)
         for number in 1...7 as ClosedRange<Int64> {
             try place.put(
-                change("d\(number)", 1), change("h\(number)", 1, type: .highlight), change("n\(number)", 1, type: .note),
+                change("d\(number)", 1), change("h\(number)", 1, type: .highlight),
+                change("n\(number)", 1, type: .note),
                 change("z\(number)", 1, user: "u2"))
         }
         try place.put(change("d3", 2, nil))

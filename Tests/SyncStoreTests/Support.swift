@@ -54,7 +54,8 @@ func change(
 ) -> SyncChange {
     let text = payload ?? ""
     var change = SyncChange(
-        id: "c-\(record)-\(revision)", user: user, record: record, device: "d1", revision: revision, type: type, payload: text,
+        id: "c-\(record)-\(revision)", user: user, record: record, device: "d1", revision: revision, type: type,
+        payload: text,
         content: payload == nil ? ContentHash(high: 0, low: 0) : ContentHasher().hash(Array(text.utf8), isJSON: true),
         deleted: payload == nil, key: key ?? "\(record)-\(revision)")
     change.createdAt = 1_700_000_000_123

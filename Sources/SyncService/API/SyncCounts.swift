@@ -31,13 +31,16 @@ final class SyncCounts: Sendable {
     }
 
     /// Every series, those at 0 included, in Prometheus' text format.
-    func write(to out: inout String, _ writer: SyncWriter.Figures, waiting: [(name: String, waiting: Int, turnedAway: Int64)]) {
+    func write(
+        to out: inout String, _ writer: SyncWriter.Figures, waiting: [(name: String, waiting: Int, turnedAway: Int64)]
+    ) {
         let sums = sums.withLock { $0 }
         out += "# HELP cutover_sync_requests_total Requests by route and class of the answer.\n"
         out += "# TYPE cutover_sync_requests_total counter\n"
         for route in Self.routes {
             for code in Self.classes {
-                out += "cutover_sync_requests_total{route=\"\(route)\",code=\"\(code)\"} \(sums.requests["\(route) \(code)"] ?? 0)\n"
+                out +=
+                    "cutover_sync_requests_total{route=\"\(route)\",code=\"\(code)\"} \(sums.requests["\(route) \(code)"] ?? 0)\n"
             }
         }
         out += "# HELP cutover_sync_changes_total Changes by what became of them; refused counts requests.\n"

@@ -61,7 +61,9 @@ extension SyncDesk {
 
     /// A stale request is answered with what is there, so that nobody has to ask twice to go on.
     private func refusal(_ request: ChangeRequest, _ outcome: BatchOutcome, _ turn: Turn) -> ServiceResponse {
-        let refused = outcome.verdicts.indices.filter { outcome.verdicts[$0] != .applied && outcome.verdicts[$0] != .retry }
+        let refused = outcome.verdicts.indices.filter {
+            outcome.verdicts[$0] != .applied && outcome.verdicts[$0] != .retry
+        }
         // What no refresh will heal comes first.
         let worst = refused.first { outcome.verdicts[$0] != .stale } ?? refused[0]
         var members: [(name: String, json: [UInt8])] = []

@@ -9,7 +9,9 @@ extension SyncDesk {
     func object(_ request: ServiceRequest, _ turn: Turn) async throws(BadRequest) -> ServiceResponse {
         guard let key = ObjectKey(percentDecoded(request.path.dropFirst("/objects/".count))) else {
             throw BadRequest(
-                text: "a key has 1 to \(ObjectKey.bytesMax) bytes; its parts, between slashes, are not empty and not . or ..")
+                text:
+                    "a key has 1 to \(ObjectKey.bytesMax) bytes; its parts, between slashes, are not empty and not . or .."
+            )
         }
         switch request.method {
         case "GET", "HEAD":
@@ -23,7 +25,8 @@ extension SyncDesk {
             let type = request.header("content-type") ?? "application/octet-stream"
             guard type.utf8.count <= 200 else { throw BadRequest(text: "the content type is too long") }
             let object = StoredObject(type: type, bytes: request.body)
-            return finish(await use(turn) { store throws(ObjectFailure) in try store.put(object, as: key) }, turn) { _ in
+            return finish(await use(turn) { store throws(ObjectFailure) in try store.put(object, as: key) }, turn) {
+                _ in
                 ServiceResponse(status: 204, headers: [("ETag", object.etag)])
             }
         case "DELETE":

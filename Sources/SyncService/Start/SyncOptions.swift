@@ -22,7 +22,7 @@ enum SyncCommand: Equatable {
 
 extension SyncCommand {
     static let helpText = """
-        cutover-sync serve [--listen ADDR] [--data DIR] [--store URL] [--objects DIR] [--log FILE] [--slow 200ms]
+        cutover-sync serve [--listen ADDR] [--data DIR] [--store URL] [--objects PLACE] [--log FILE] [--slow 200ms]
                            [--tls-certificate FILE --tls-key FILE]
 
         The sync service: records with revisions, a change feed, exports and objects.
@@ -30,7 +30,8 @@ extension SyncCommand {
           --listen ADDR      where it listens; port 0 is any free one (127.0.0.1:7002)
           --data DIR         directory of the embedded store and of the objects (./cutover-sync-data)
           --store URL        postgresql://user@host/database in place of the embedded store
-          --objects DIR      directory of the objects (DIR of --data, /objects)
+          --objects PLACE    a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME with the credentials in
+                             AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (DIR of --data, /objects)
           --log FILE         one line of JSON for each request; - is standard error
           --slow DURATION    what the store takes longer for is logged as slow (200ms)
           --tls-certificate FILE, --tls-key FILE

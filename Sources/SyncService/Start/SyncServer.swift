@@ -81,7 +81,17 @@ final class SyncServer: Sendable {
         let place = options.objects ?? options.data + "/objects"
         var tools: [any ObjectStoring] = []
         do throws(ObjectFailure) {
-            for _ in 0..<objectThreads { tools.append(try FolderObjects(place)) }
+            for _ in 0..<objectThreads {
+                guard place.hasPrefix("s3:") else {
+                    tools.append(try FolderObjects(place))
+                    continue
+                }
+                guard let bucket = BucketPlace(place) else {
+                    throw ObjectFailure(
+                        text: "--objects is no place; accepted: s3://BUCKET/PREFIX?endpoint=URL&region=NAME")
+                }
+                tools.append(try BucketObjects(bucket) { name in getenv(name).map { String(cString: $0) } })
+            }
         } catch {
             throw JournalError(.cannotOpen, error.text)
         }

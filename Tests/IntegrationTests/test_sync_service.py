@@ -4,6 +4,8 @@ import http.client
 import json
 import random
 import sqlite3
+import ssl
+import subprocess
 import threading
 import time
 
@@ -298,3 +300,19 @@ def test_a_second_service_does_not_take_the_same_data(scratch):
     with pytest.raises(AssertionError, match="is in use by process"):
         SyncService(scratch)
     service.stop()
+
+
+def test_it_serves_https(scratch):
+    certificate, key = scratch / "certificate.pem", scratch / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],
+        check=True, capture_output=True)
+    service = SyncService(scratch, "--tls-certificate", str(certificate), "--tls-key", str(key))
+    trust = ssl.create_default_context(cafile=certificate)
+    connection = http.client.HTTPSConnection("localhost", service.port, context=trust, timeout=30)
+    assert service.put(change("r1", 1, {"a": 1}), connection=connection)[0] == 200
+    assert service.ask("GET", "/records/r1?user=u1", connection=connection)[2]["payload"] == {"a": 1}
+    service.stop()
+    with pytest.raises(AssertionError, match="did not start"):
+        SyncService(scratch, "--tls-certificate", str(certificate), "--tls-key", str(scratch / "missing.pem"))

@@ -3,9 +3,9 @@
 
     Benchmarks/sync.py PROGRAM [--records 400000] [--batch 500] [--connections 4]
 
-Every record is new: 60 % highlights, 25 % notes, 15 % documents, of one user after the other, with keys derived from record and
-revision. The batches are made before the clock runs. Prints changes a second, the processor time that the service took for
-each, and its memory at half and at the end. One JSON object on the last line."""
+Every record is new: 60 % highlights, 25 % notes, 15 % documents, of one user after the other, with keys derived
+from record and revision. The batches are made before the clock runs. Prints changes a second, the processor time
+that the service took for each, and its memory at half and at the end. One JSON object on the last line."""
 
 import argparse
 import http.client
@@ -99,7 +99,8 @@ def main():
         assert not failures, failures[0]
     records = len(bodies) * wanted.batch
     print(f"{records} changes in {elapsed:.1f} s: {records / elapsed:,.0f} a second; "
-          f"{spent / records * 1e6:.1f} µs of a processor each; memory {memory[0]} MiB at half, {memory[1]} MiB at the end")
+          f"{spent / records * 1e6:.1f} µs of a processor each; "
+          f"memory {memory[0]} MiB at half, {memory[1]} MiB at the end")
     print(json.dumps({"records": records, "per_second": round(records / elapsed),
                       "processor_microseconds": round(spent / records * 1e6, 1), "memory_mib": memory}))
 

@@ -1,8 +1,8 @@
 """The sync service as a process of its own, and a client of it."""
 
+import atexit
 import http.client
 import json
-import os
 import pathlib
 import re
 import signal
@@ -26,9 +26,11 @@ class SyncService:
         self.start()
 
     def start(self):
+        # Ended with this process at the latest, whatever has become of the test.
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--data", str(self.directory / "sync"), *self.flags],
             stderr=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)
         lines = []
         for line in self.process.stderr:
             lines.append(line)
@@ -79,7 +81,8 @@ class SyncService:
         items, cursor = [], ""
         mark = "&" if "?" in target else "?"
         while cursor is not None:
-            status, _, page = self.get(f"{target}{mark}cursor={urllib.parse.quote(cursor, safe='')}&limit={limit}", user)
+            place = urllib.parse.quote(cursor, safe="")
+            status, _, page = self.get(f"{target}{mark}cursor={place}&limit={limit}", user)
             assert status == 200, page
             assert len(page["items"]) <= limit
             items += page["items"]
@@ -98,10 +101,3 @@ def change(record, revision, payload=None, user="u1", kind="document", key=None,
     else:
         made["payload"] = payload
     return made
-
-
-def rss_kib(pid):
-    for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1])
-    raise AssertionError(f"no process {pid} on {os.uname().nodename}")

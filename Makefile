@@ -18,9 +18,11 @@ setup:
 
 build: setup
 	swift build -c release $(RELEASE_FLAGS) --product cutover
+	swift build -c release $(RELEASE_FLAGS) --product cutover-sync
 
 debug: setup
 	swift build --product cutover
+	swift build --product cutover-sync
 
 # Everything: unit tests, house rules, and the built binary against real servers. Ends with `N passed, N failed`.
 test:

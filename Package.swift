@@ -25,10 +25,14 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "cutover",
-    products: [.executable(name: "cutover", targets: ["cutover"])],
+    products: [
+        .executable(name: "cutover", targets: ["cutover"]),
+        .executable(name: "cutover-sync", targets: ["cutover-sync"]),
+    ],
     targets: [
         // Edge
         .executableTarget(name: "cutover", dependencies: ["CutoverCLI"], swiftSettings: strict),
+        .executableTarget(name: "cutover-sync", dependencies: ["SyncService"], swiftSettings: strict),
         floor(
             "CutoverCLI",
             [
@@ -52,6 +56,14 @@ let package = Package(
                 "Comparison", "Journal",
                 "Rollout", "Routing", "Telemetry", "Values", "CPage", "CLinux",
             ]),
+        floor(
+            "SyncService",
+            [
+                "Gateway", "Configuration", "SyncStore", "StorePostgres", "SyncModel", "HTTPClient", "JournalThreads",
+                "Journal",
+                "Comparison",
+                "Routing", "HTTPWire", "Values", "COpenSSL", "CLinux",
+            ]),
         // Data plane
         floor(
             "Gateway",
@@ -64,12 +76,14 @@ let package = Package(
         // Stores and codings
         floor("StoreSQLite", ["JournalThreads", "Journal", "Rollout", "CSQLite", "CLinux"]),
         floor("StorePostgres", ["JournalThreads", "Journal", "Rollout", "CPostgres"]),
+        floor("SyncStore", ["StoreSQLite", "StorePostgres", "JournalThreads", "Journal", "SyncModel", "Comparison"]),
         floor("StoreMigration", ["StoreSQLite", "StorePostgres", "JournalThreads", "Journal"]),
         floor("JournalThreads", ["Journal", "Rollout"]),
         floor("ContentCoding", ["CCompress"]),
         floor("HTTPClient", ["CCurl"]),
         // Pure floors: the standard library only
         floor("Values"),
+        floor("SyncModel", ["Comparison", "Values"]),
         floor("HTTPWire"),
         floor("Routing"),
         floor("Rollout"),
@@ -100,6 +114,14 @@ let package = Package(
             path: "Tests/JournalRules",
             swiftSettings: strict),
         tests("ValuesTests", ["Values", "TestSupport"]),
+        // Its PostgresServer.swift is that of StorePostgresTests, by a link.
+        tests(
+            "SyncStoreTests",
+            [
+                "SyncStore", "StorePostgres", "SyncModel", "JournalThreads", "Journal", "Comparison", "TestSupport",
+                "CSQLite",
+            ]),
+        tests("SyncModelTests", ["SyncModel", "Comparison", "Values", "TestSupport"]),
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("RoutingTests", ["Routing"]),
         .testTarget(

@@ -196,3 +196,22 @@ extension JSONDocument {
         }
     }
 }
+
+extension JSONDocument {
+    /// Calls `body` with each member of an object in its order: the name, decoded, and the value. One pass, for whoever wants many
+    /// members; of members with the same name the last counts, which is the caller's to see to.
+    ///
+    /// - Parameter object: the document's outermost value when nil. Nothing is called for other kinds.
+    package func forEachMember(of object: JSONNode? = nil, _ body: (UnsafeBufferPointer<UInt8>, JSONNode) -> Void) {
+        let object = object ?? root
+        guard object.kind == .object else { return }
+        var cursor = cursor(at: object)
+        try? cursor.scanMembers(depth: 0) { cursor, key, value in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(1, key.count)) { buffer in
+                guard let base = buffer.baseAddress else { return }
+                let count = cursor.decode(key, into: base)
+                body(UnsafeBufferPointer(start: base, count: count), value)
+            }
+        }
+    }
+}

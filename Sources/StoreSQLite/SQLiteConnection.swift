@@ -1,8 +1,8 @@
 internal import CSQLite
-internal import Journal
+package import Journal
 
 /// One connection to a database file. Owns the handle and closes it. Belongs to one thread at a time.
-final class SQLiteConnection {
+package final class SQLiteConnection {
     /// How long SQLite waits for a lock before it reports `busy`.
     static let busyTimeoutMilliseconds: Int32 = 2_000
 
@@ -13,7 +13,7 @@ final class SQLiteConnection {
         return csqlite_gathering_vfs().map { String(cString: $0) }
     }()
 
-    let path: String
+    package let path: String
     /// Valid from a successful `init` to `deinit`; handed out to `Statement` only, which keeps this object alive.
     let handle: OpaquePointer
     // Prepared once, by the first transaction; no `Statement`, which would keep this object alive.
@@ -23,7 +23,7 @@ final class SQLiteConnection {
     /// - Parameters:
     ///   - readOnly: open for reading; the file must exist.
     ///   - vfs: the name of a file system registered with SQLite; nil for that of the machine.
-    init(path: String, readOnly: Bool, vfs: String? = nil) throws(JournalError) {
+    package init(path: String, readOnly: Bool, vfs: String? = nil) throws(JournalError) {
         let gathering = Self.configured
         let vfs = vfs ?? (readOnly ? nil : gathering)
         var opened: OpaquePointer?
@@ -49,19 +49,19 @@ final class SQLiteConnection {
     }
 
     /// Runs statements without parameters or results.
-    func execute(_ sql: String) throws(JournalError) {
+    package func execute(_ sql: String) throws(JournalError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw error(code) }
     }
 
     /// The first column of the first row as an integer; 0 when there is no row.
-    func integer(_ sql: String) throws(JournalError) -> Int64 {
+    package func integer(_ sql: String) throws(JournalError) -> Int64 {
         let statement = try Statement(self, sql)
         return try statement.step() ? statement.integer(0) : 0
     }
 
     /// Runs `body` in one write transaction; rolls back and rethrows when it throws.
-    func transaction<Value>(_ body: () throws(JournalError) -> Value) throws(JournalError) -> Value {
+    package func transaction<Value>(_ body: () throws(JournalError) -> Value) throws(JournalError) -> Value {
         try run(&begin, "BEGIN IMMEDIATE")
         do {
             let value = try body()

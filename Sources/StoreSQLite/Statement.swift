@@ -1,10 +1,10 @@
 internal import CSQLite
-internal import Journal
+package import Journal
 
 /// One prepared statement. Owns it, finalises it, and keeps its connection alive until then.
 ///
 /// Values are bound in order: `statement.bind(1).bind("a")`. A failed bind is reported by the next `step`.
-final class Statement {
+package final class Statement {
     private let connection: SQLiteConnection
     private let handle: OpaquePointer
     private var position: Int32 = 0
@@ -17,7 +17,7 @@ final class Statement {
     private var textsUsed = 0
     private static let textBytes = 2_048
 
-    init(_ connection: SQLiteConnection, _ sql: String) throws(JournalError) {
+    package init(_ connection: SQLiteConnection, _ sql: String) throws(JournalError) {
         var prepared: OpaquePointer?
         let code = sqlite3_prepare_v3(connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
         guard let prepared, code == SQLITE_OK else { throw connection.error(code) }
@@ -42,20 +42,22 @@ final class Statement {
         return position
     }
 
-    @discardableResult func bind(_ value: Int64) -> Statement { bound(sqlite3_bind_int64(handle, next(), value)) }
-    @discardableResult func bind(_ value: Int) -> Statement { bind(Int64(value)) }
-    @discardableResult func bind(_ value: Bool) -> Statement { bind(value ? 1 as Int64 : 0) }
+    @discardableResult package func bind(_ value: Int64) -> Statement {
+        bound(sqlite3_bind_int64(handle, next(), value))
+    }
+    @discardableResult package func bind(_ value: Int) -> Statement { bind(Int64(value)) }
+    @discardableResult package func bind(_ value: Bool) -> Statement { bind(value ? 1 as Int64 : 0) }
 
-    @discardableResult func bindNull() -> Statement { bound(sqlite3_bind_null(handle, next())) }
+    @discardableResult package func bindNull() -> Statement { bound(sqlite3_bind_null(handle, next())) }
 
-    @discardableResult func bind(_ value: Int64?) -> Statement {
+    @discardableResult package func bind(_ value: Int64?) -> Statement {
         guard let value else { return bindNull() }
         return bind(value)
     }
 
-    @discardableResult func bind(_ value: Int?) -> Statement { bind(value.map { Int64($0) }) }
+    @discardableResult package func bind(_ value: Int?) -> Statement { bind(value.map { Int64($0) }) }
 
-    @discardableResult func bind(_ value: String?) -> Statement {
+    @discardableResult package func bind(_ value: String?) -> Statement {
         guard var text = value else { return bindNull() }
         let index = next()
         // An empty text has no address, which would bind NULL.
@@ -86,7 +88,7 @@ final class Statement {
     }
 
     /// Binds a word that lives as long as the program.
-    @discardableResult func bind(_ word: StaticString) -> Statement {
+    @discardableResult package func bind(_ word: StaticString) -> Statement {
         bound(
             word.utf8Start.withMemoryRebound(to: CChar.self, capacity: word.utf8CodeUnitCount) {
                 csqlite_bind_text_static(handle, next(), $0, Int32(word.utf8CodeUnitCount))
@@ -94,7 +96,7 @@ final class Statement {
     }
 
     /// Binds bytes without copying them: they must stay where they are until `run` or `reset` has returned.
-    @discardableResult func bind(borrowing bytes: UnsafeBufferPointer<UInt8>) -> Statement {
+    @discardableResult package func bind(borrowing bytes: UnsafeBufferPointer<UInt8>) -> Statement {
         let index = next()
         guard let base = bytes.baseAddress, !bytes.isEmpty else {
             return bound(sqlite3_bind_zeroblob(handle, index, 0))
@@ -105,7 +107,7 @@ final class Statement {
     // MARK: Running
 
     /// Moves to the next row. Returns false, and resets, at the end.
-    func step() throws(JournalError) -> Bool {
+    package func step() throws(JournalError) -> Bool {
         assert(
             isNew && position == 0 || position == sqlite3_bind_parameter_count(handle),
             "a statement runs with values of its last use")
@@ -129,14 +131,14 @@ final class Statement {
     }
 
     /// Runs a statement to its end, whatever rows it has.
-    func run() throws(JournalError) {
+    package func run() throws(JournalError) {
         while try step() {}
     }
 
     /// Makes the statement ready to be bound again. Needed only where rows were left unread.
     ///
     /// What was bound stays where it is, unread: every use binds all values anew before it runs.
-    func reset() {
+    package func reset() {
         sqlite3_reset(handle)
         position = 0
         textsUsed = 0
@@ -145,23 +147,23 @@ final class Statement {
     }
 
     /// Rows changed by the statement that ran last on this connection.
-    var changedRows: Int { Int(sqlite3_changes(connection.handle)) }
+    package var changedRows: Int { Int(sqlite3_changes(connection.handle)) }
 
     // MARK: Columns of the present row
 
-    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
-    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
-    func integerOrNil(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+    package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+    package func integerOrNil(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
-    func text(_ column: Int32) -> String {
+    package func text(_ column: Int32) -> String {
         guard let text = sqlite3_column_text(handle, column) else { return "" }
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
-    func textOrNil(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+    package func textOrNil(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
-    func bytes(_ column: Int32) -> [UInt8] {
+    package func bytes(_ column: Int32) -> [UInt8] {
         guard let blob = sqlite3_column_blob(handle, column) else { return [] }
         return [UInt8](UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_column_bytes(handle, column))))
     }

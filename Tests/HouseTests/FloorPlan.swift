@@ -14,21 +14,24 @@ enum FloorPlan {
         "COpenSSL": .ground, "CNGHTTP2": .ground, "CPage": .ground, "CJSONTokens": .ground,
         "HTTPWire": .pure, "Routing": .pure, "Rollout": .pure, "Comparison": .pure, "Journal": .pure,
         "Telemetry": .pure, "Values": .pure,
+        "SyncModel": .pure,
         "Configuration": .stores, "JournalThreads": .stores, "StoreSQLite": .stores, "StorePostgres": .stores,
-        "StoreMigration": .stores, "ContentCoding": .stores, "HTTPClient": .stores,
+        "StoreMigration": .stores, "SyncStore": .stores, "ContentCoding": .stores, "HTTPClient": .stores,
         "Gateway": .data,
-        "ControlPlane": .control,
+        "ControlPlane": .control, "SyncService": .control,
         "Demo": .story,
         "CutoverCLI": .edge,
-        "cutover": .executable,
+        "cutover": .executable, "cutover-sync": .executable,
     ]
 
     /// The imports between neighbours on one floor that are wanted.
     static let sideways: [String: Set<String>] = [
         "Journal": ["Rollout"], "Telemetry": ["Rollout"],
+        "SyncModel": ["Comparison", "Values"],
         // Not for input or output: what Swift cannot write, instructions over many bytes at a time.
         "Comparison": ["CJSONTokens"],
         "StoreSQLite": ["JournalThreads"], "StorePostgres": ["JournalThreads"],
+        "SyncStore": ["JournalThreads", "StoreSQLite", "StorePostgres"],
         "StoreMigration": ["JournalThreads", "StoreSQLite", "StorePostgres"],
     ]
 

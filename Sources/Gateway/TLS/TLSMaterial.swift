@@ -106,4 +106,18 @@ package final class TLSStanding: Sendable {
 /// The certificates of the admin listener.
 package struct AdminTLS: Sendable {
     let port: TLSPort
+
+    init(port: TLSPort) { self.port = port }
+
+    /// For a service of its own: one certificate, for whatever name it is asked for. Blocks.
+    package init(certificateFile: String, keyFile: String) throws(TLSMaterialError) {
+        var findings: [FileFinding] = []
+        let files = CertificateFiles(certificateFile: certificateFile, keyFile: keyFile)
+        let server = TLSServer(TLSListenerSettings(certificates: [files]), findings: &findings)
+        if let error = findings.first(where: { !$0.isWarning }) {
+            throw TLSMaterialError(text: "\(error.problem) \(error.file)")
+        }
+        guard let server else { throw TLSMaterialError(text: "OpenSSL could not be set up") }
+        port = TLSPort(server)
+    }
 }

@@ -1,0 +1,1 @@
+../StorePostgresTests/Support/PostgresServer.swift

@@ -44,8 +44,8 @@ let package = Package(
         floor(
             "Demo",
             [
-                "ControlPlane", "Gateway", "Configuration", "Rollout", "Comparison", "Values", "CSQLite", "CCurl",
-                "CLinux",
+                "ControlPlane", "Gateway", "Configuration", "Rollout", "Routing", "Comparison", "Values", "CSQLite",
+                "CCurl", "CLinux",
             ]),
         // Control plane
         floor(
@@ -108,18 +108,21 @@ let package = Package(
             swiftSettings: strict),
         // Tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        // A PostgreSQL server of the tests' own, for every store that has one.
+        .target(
+            name: "PostgresTestServer", dependencies: ["StorePostgres", "Journal"], path: "Tests/PostgresTestServer",
+            swiftSettings: strict),
         // What every store of the journal has to do alike, run by the tests of each.
         .target(
             name: "JournalRules", dependencies: ["Journal", "JournalThreads", "Rollout", "TestSupport"],
             path: "Tests/JournalRules",
             swiftSettings: strict),
         tests("ValuesTests", ["Values", "TestSupport"]),
-        // Its PostgresServer.swift is that of StorePostgresTests, by a link.
         tests(
             "SyncStoreTests",
             [
                 "SyncStore", "StorePostgres", "SyncModel", "JournalThreads", "Journal", "Comparison", "TestSupport",
-                "CSQLite",
+                "PostgresTestServer", "CSQLite",
             ]),
         tests("SyncModelTests", ["SyncModel", "Comparison", "Values", "TestSupport"]),
         tests("HTTPWireTests", ["HTTPWire"]),
@@ -131,13 +134,13 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry", "Rollout", "TestSupport"]),
         tests(
             "StoreSQLiteTests",
-            ["StoreSQLite", "JournalRules", "JournalThreads", "Journal", "Rollout", "CSQLite"]),
+            ["StoreSQLite", "JournalRules", "JournalThreads", "Journal", "Rollout", "CSQLite", "TestSupport"]),
         tests(
             "StorePostgresTests",
             [
                 "StorePostgres", "StoreMigration", "StoreSQLite", "JournalRules", "JournalThreads", "Journal",
                 "Rollout",
-                "CPostgres", "CSQLite", "TestSupport",
+                "CPostgres", "CSQLite", "TestSupport", "PostgresTestServer",
             ]),
         tests("ContentCodingTests", ["ContentCoding"]),
         tests("ConfigurationTests", ["Configuration", "Rollout", "Routing", "Comparison", "TestSupport"]),

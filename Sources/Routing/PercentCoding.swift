@@ -20,6 +20,36 @@ package enum PercentCoding {
         return written
     }
 
+    /// A part of a path or query without its percent-encoding; what is no UTF-8 then becomes U+FFFD. For what is not asked for at every
+    /// request: it makes a text.
+    package static func decoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
+        var bytes = Array(text.utf8)
+        let count = bytes.count
+        let written = bytes.withUnsafeMutableBufferPointer { buffer in
+            guard let base = buffer.baseAddress else { return 0 }
+            return decode(base, count, plusIsSpace: plusIsSpace, into: base)
+        }
+        return String(decoding: bytes.prefix(written), as: UTF8.self)
+    }
+
+    /// A text as one segment of a URL's path or one value of its query: every byte is encoded that is not unreserved (RFC 3986 §2.3).
+    package static func encoded(_ text: String) -> String {
+        // `.` and `..` alone would be taken for steps in the path.
+        let isDots = text == "." || text == ".."
+        let digits = Array("0123456789ABCDEF".utf8)
+        var out: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                out.append(byte)
+            case UInt8(ascii: ".") where !isDots: out.append(byte)
+            default: out += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+
     /// Whether decoding changes anything.
     package static func isEncoded(_ input: UnsafePointer<UInt8>, _ count: Int, plusIsSpace: Bool = false) -> Bool {
         changes(input, count, plusIsSpace: plusIsSpace)

@@ -170,38 +170,14 @@ enum Schema {
             ON change (sequence, accepted_at, user, answered_status, legacy_state, new_state) WHERE \(outstanding);
         """
 
-    /// Makes a file ready: a new one gets the schema, an older one its migrations. Anything else is refused untouched.
-    static func prepare(_ connection: SQLiteConnection) throws(JournalError) {
-        let application = try connection.integer("PRAGMA application_id")
-        var version = try connection.integer("PRAGMA user_version")
-        let objects = try connection.integer("SELECT count(*) FROM sqlite_schema")
-        guard application == applicationID || (application == 0 && version == 0 && objects == 0) else {
-            throw JournalError(.foreign, "\(connection.path) is a database of another program; it is left as it is")
-        }
-        guard version <= Schema.version else {
-            throw JournalError(
-                .newerSchema,
-                "\(connection.path) has schema version \(version), this program knows versions up to \(Schema.version)")
-        }
-        // WAL: readers do not stop the writer. FULL: a commit returns after the fsync of its frames.
-        try connection.execute(
-            """
-            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; 
+    /// WAL: readers do not stop the writer. FULL: a commit returns after the fsync of its frames.
+    static let file = SQLiteSchema(
+        applicationID: applicationID, migrations: migrations,
+        settings: """
+            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
             PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -8192;
             PRAGMA temp_store = MEMORY;
             """)
-        guard try connection.integer("SELECT journal_mode = 'wal' FROM pragma_journal_mode") == 1 else {
-            throw JournalError(
-                .cannotOpen, "\(connection.path) is on a file system without shared memory (a network drive?)")
-        }
-        while version < Schema.version {
-            let step = migrations[Int(version)]
-            try connection.transaction { () throws(JournalError) in
-                try connection.execute(step)
-                try connection.execute(
-                    "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version + 1)")
-            }
-            version += 1
-        }
-    }
+
+    static func prepare(_ connection: SQLiteConnection) throws(JournalError) { try file.prepare(connection) }
 }

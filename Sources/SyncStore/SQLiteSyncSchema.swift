@@ -1,4 +1,3 @@
-internal import Journal
 internal import StoreSQLite
 
 /// What the service's SQLite file looks like.
@@ -9,7 +8,6 @@ internal import StoreSQLite
 enum SQLiteSyncSchema {
     /// `PRAGMA application_id` of a file of the sync service: "CutS".
     static let applicationID: Int64 = 0x4375_7453
-    static var version: Int64 { Int64(migrations.count) }
 
     /// Each step takes the file from version `index` to `index + 1`. Steps are never edited once released.
     private static let migrations = [first]
@@ -85,32 +83,14 @@ enum SQLiteSyncSchema {
         CREATE INDEX changes_feed ON changes (user_id, sequence);
         """
 
-    /// Makes a file ready: a new one gets the tables, one of somebody else's is refused untouched.
-    /// - Throws: `foreign`, `newerSchema`, or what the connection throws.
-    static func prepare(_ connection: SQLiteConnection) throws(JournalError) {
-        let owner = try connection.integer("PRAGMA application_id")
-        let present = try connection.integer("PRAGMA user_version")
-        let objects = try connection.integer("SELECT count(*) FROM sqlite_schema")
-        guard owner == applicationID || owner == 0 && objects == 0 else {
-            throw JournalError(.foreign, "\(connection.path) is a database of another program; it is left as it is")
-        }
-        guard present <= version else {
-            throw JournalError(
-                .newerSchema, "\(connection.path) has version \(present), this program knows versions up to \(version)")
-        }
-        // A commit is on the disk when it returns. Pages that a group touches are many and all over the indexes: a larger log is moved
-        // less often, and each page of it once.
-        try connection.execute(
-            """
+    /// A commit is on the disk when it returns. Pages that a group touches are many and all over the indexes: a larger log is moved less
+    /// often, and each page of it once.
+    static let file = SQLiteSchema(
+        applicationID: applicationID, migrations: migrations,
+        settings: """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -\(cacheKiB);
             PRAGMA wal_autocheckpoint = \(checkpointPages); PRAGMA temp_store = MEMORY;
             """)
-        guard present < version else { return }
-        try connection.transaction { () throws(JournalError) in
-            for step in migrations[Int(present)...] { try connection.execute(step) }
-            try connection.execute("PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
-        }
-    }
 
     /// Memory of the writer for pages.
     private static let cacheKiB = 64 << 10

@@ -17,7 +17,7 @@ package final class SQLiteSyncStore: SyncStoring {
     package init(path: String) throws(JournalError) {
         self.path = path
         connection = try SQLiteConnection(path: path, readOnly: false)
-        try SQLiteSyncSchema.prepare(connection)
+        try SQLiteSyncSchema.file.prepare(connection)
         statements = try SyncStatements(connection)
         lastSequence = try connection.integer("SELECT max(sequence) FROM changes")
     }

@@ -7,6 +7,7 @@ import Rollout
 import StoreSQLite
 import Synchronization
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import ControlPlane

@@ -7,22 +7,11 @@ import JournalThreads
 import Rollout
 import StoreSQLite
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import ControlPlane
 import Values
-
-/// A directory of its own, removed at the end of the test.
-final class TemporaryDirectory: Sendable {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/cutover-control-XXXXXX".utf8CString)
-        path = String(cString: mkdtemp(&template))
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-}
 
 /// A plan like the shipped one.
 func plan(gates: Gates = Gates(), minSamples: Int = 200) -> Plan {

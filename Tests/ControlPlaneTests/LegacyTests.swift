@@ -5,6 +5,7 @@ import Journal
 import JournalThreads
 import Rollout
 import Routing
+import TestSupport
 import Testing
 
 @testable import ControlPlane

@@ -87,8 +87,6 @@ struct ControlCommandTests {
         #expect(played.requests[0].url.hasSuffix("/api/v1/users/a%2Fb%20%C3%BC%3F/pin"))
         #expect(played.requests[0].method == "PUT")
         #expect(played.output == "user a/b ü?: pin none → new\n")
-        #expect(percentEncoded("..") == "%2E%2E")
-        #expect(percentEncoded("a.b") == "a.b")
     }
 
     @Test func unpinDeletesWithoutABody() {

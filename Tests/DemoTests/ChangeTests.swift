@@ -43,8 +43,3 @@ func aBadChangeIsNamed(part: String, instead: String, named: String) {
     #expect(ornate.contains(#""a \"b\", c: 12""#))
     #expect(ornate.contains("\"page\": 12.0"))
 }
-
-@Test(arguments: [("a%20b", "a b"), ("%C3%A9", "é"), ("100%", "100%"), ("%zz", "%zz"), ("plain", "plain")])
-func percentEncodingIsUndone(text: String, decoded: String) {
-    #expect(percentDecoded(text) == decoded)
-}

@@ -48,3 +48,15 @@ func brokenEscapesStandForThemselves(text: String) {
     #expect(withBytes("a+b") { PercentCoding.isEncoded($0, $1, plusIsSpace: true) })
     #expect(!withBytes("") { PercentCoding.isEncoded($0, $1, plusIsSpace: true) })
 }
+
+@Test(arguments: [("a%20b", "a b"), ("%C3%A9", "é"), ("100%", "100%"), ("%zz", "%zz"), ("plain", "plain")])
+func percentEncodingIsUndone(text: String, decoded: String) {
+    #expect(PercentCoding.decoded(text) == decoded)
+}
+
+@Test func whatIsNotUnreservedIsEncoded() {
+    #expect(PercentCoding.encoded("a/b ü?") == "a%2Fb%20%C3%BC%3F")
+    #expect(PercentCoding.encoded("AZaz09-._~") == "AZaz09-._~")
+    #expect(PercentCoding.encoded(".") == "%2E" && PercentCoding.encoded("..") == "%2E%2E")
+    #expect(PercentCoding.encoded("a.b") == "a.b" && PercentCoding.encoded("...") == "...")
+}

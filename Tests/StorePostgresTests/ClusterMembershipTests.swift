@@ -1,5 +1,6 @@
 import Journal
 import JournalThreads
+import PostgresTestServer
 import Testing
 
 @testable import StorePostgres

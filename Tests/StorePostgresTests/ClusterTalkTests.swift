@@ -1,5 +1,6 @@
 import Journal
 import JournalThreads
+import PostgresTestServer
 import Synchronization
 import JournalRules
 import Testing

@@ -2,6 +2,7 @@ import Glibc
 import Journal
 import JournalRules
 import JournalThreads
+import PostgresTestServer
 import Rollout
 import Testing
 

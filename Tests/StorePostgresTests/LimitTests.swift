@@ -1,6 +1,7 @@
 import Journal
 import JournalRules
 import JournalThreads
+import PostgresTestServer
 import Rollout
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Journal
 import JournalThreads
 import JournalRules
+import PostgresTestServer
 import Testing
 
 @testable import StorePostgres

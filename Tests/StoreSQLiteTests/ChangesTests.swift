@@ -1,5 +1,6 @@
 import Journal
 import JournalRules
+import TestSupport
 import Testing
 
 @testable import StoreSQLite

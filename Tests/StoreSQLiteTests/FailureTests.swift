@@ -2,6 +2,7 @@ import Glibc
 import Journal
 import JournalRules
 import Rollout
+import TestSupport
 import Testing
 
 @testable import StoreSQLite

@@ -1,6 +1,7 @@
 import Glibc
 import Journal
 import JournalRules
+import TestSupport
 import Testing
 
 @testable import StoreSQLite

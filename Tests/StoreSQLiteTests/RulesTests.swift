@@ -1,4 +1,5 @@
 import JournalRules
+import TestSupport
 import Testing
 
 @testable import StoreSQLite

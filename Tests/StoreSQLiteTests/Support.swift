@@ -1,36 +1,11 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import StoreSQLite
 
-/// A directory of its own, removed at the end of the test.
-final class TemporaryDirectory: Sendable {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/cutover-store-XXXXXX".utf8CString)
-        path = String(cString: mkdtemp(&template))
-    }
-
-    deinit {
-        for name in names { unlink(path + "/" + name) }
-        rmdir(path)
-    }
-
+extension TemporaryDirectory {
     var data: String { path }
-
-    var names: [String] {
-        guard let directory = opendir(path) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
-    }
 
     /// Copies every file, byte by byte, as a crash would leave them.
     func copied() -> TemporaryDirectory {

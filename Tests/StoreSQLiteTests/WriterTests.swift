@@ -3,6 +3,7 @@ import JournalRules
 import JournalThreads
 import Rollout
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import StoreSQLite

@@ -1,9 +1,10 @@
 import Comparison
-import Glibc
 import Journal
+import PostgresTestServer
 import StorePostgres
 import SyncModel
 import SyncStore
+import TestSupport
 
 /// A moment after all others of these tests.
 let now: Int64 = 1_800_000_000_000
@@ -15,16 +16,14 @@ enum StoreKind: CaseIterable { case sqlite, postgres }
 final class Place {
     let store: any SyncStoring
     let reader: any SyncReading
-    private let directory: String
+    private let directory = TemporaryDirectory()
 
     init(_ kind: StoreKind) throws {
-        var template = Array("/tmp/cutover-sync-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw JournalError(.other, "no directory") }
-        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         switch kind {
         case .sqlite:
-            store = try SQLiteSyncStore(path: directory + "/sync.sqlite")
-            reader = try SQLiteSyncReader(path: directory + "/sync.sqlite")
+            let path = directory.path + "/sync.sqlite"
+            store = try SQLiteSyncStore(path: path)
+            reader = try SQLiteSyncReader(path: path)
         case .postgres:
             let server = PostgresServer.shared
             let address = try PostgresAddress(server.url(try server.makeDatabase()))
@@ -34,12 +33,7 @@ final class Place {
     }
 
     /// The file of an embedded store.
-    var path: String { directory + "/sync.sqlite" }
-
-    deinit {
-        for ending in ["", "-wal", "-shm"] { unlink(directory + "/sync.sqlite" + ending) }
-        rmdir(directory)
-    }
+    var path: String { directory.path + "/sync.sqlite" }
 
     @discardableResult
     func put(_ changes: SyncChange...) throws -> [ChangeVerdict] {

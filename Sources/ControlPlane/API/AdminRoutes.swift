@@ -1,4 +1,5 @@
 import Gateway
+import Routing
 
 /// One operation of the API: the router and the API's own description are both made of these.
 struct AdminRoute: Sendable {
@@ -78,7 +79,7 @@ struct AdminRoute: Sendable {
         for (part, wanted) in zip(parts, pattern) {
             if wanted == "{id}" {
                 id = part
-            } else if decodePercent(String(part)) != wanted {
+            } else if PercentCoding.decoded(part) != wanted {
                 return nil
             }
         }

@@ -1,5 +1,4 @@
 import Gateway
-import Routing
 import Values
 
 /// An answer in JSON.
@@ -33,17 +32,4 @@ func problem(_ status: Int, _ detail: String, reasons: [String] = []) -> Service
 func number(_ value: Double?) -> JSONValue {
     guard let value, value.isFinite else { return .null }
     return .number(value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value))
-}
-
-func decodePercent(_ text: String) -> String {
-    let bytes = Array(text.utf8)
-    guard !bytes.isEmpty else { return "" }
-    var decoded = bytes
-    let count = bytes.withUnsafeBufferPointer { input in
-        decoded.withUnsafeMutableBufferPointer { output in
-            guard let from = input.baseAddress, let to = output.baseAddress else { return 0 }
-            return PercentCoding.decode(from, input.count, into: to)
-        }
-    }
-    return String(decoding: decoded.prefix(count), as: UTF8.self)
 }

@@ -1,3 +1,5 @@
+import Routing
+
 /// A call that makes no sense; the text says what is accepted.
 struct BadCall: Error {
     let text: String
@@ -10,8 +12,8 @@ struct Query {
     init(_ text: String) {
         for pair in text.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            values[decodePercent(String(parts[0])), default: []].append(
-                parts.count > 1 ? decodePercent(String(parts[1])) : "")
+            values[PercentCoding.decoded(parts[0]), default: []].append(
+                parts.count > 1 ? PercentCoding.decoded(parts[1]) : "")
         }
     }
 

@@ -1,6 +1,7 @@
 import ControlPlane
 import FoundationEssentials
 import HTTPClient
+import Routing
 import Values
 
 /// Talks to the admin API (contract §9). Every failure leaves it as one sentence that says what to do.
@@ -50,7 +51,7 @@ struct ControlClient: Sendable {
 
     /// Reads; the path is relative to `/api/v1`, its variable parts percent-encoded.
     func get(_ path: String, query: [(name: String, value: String)] = []) throws -> APIAnswer {
-        let pairs = query.map { "\($0.name)=\(percentEncoded($0.value))" }
+        let pairs = query.map { "\($0.name)=\(PercentCoding.encoded($0.value))" }
         return try send("GET", path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")), body: nil)
     }
 

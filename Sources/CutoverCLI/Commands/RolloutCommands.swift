@@ -1,4 +1,5 @@
 import ControlPlane
+import Routing
 import Values
 
 /// The commands that move traffic. Each prints what was and what is: `percent 1 → 10`.
@@ -86,7 +87,8 @@ private let pinCommand = Command(
         }
         let user = try userOperand(invocation)
         return try change(
-            invocation, "PUT", "users/\(percentEncoded(user))/pin", [("side", .string(side))], subject: "user \(user)")
+            invocation, "PUT", "users/\(PercentCoding.encoded(user))/pin", [("side", .string(side))],
+            subject: "user \(user)")
     })
 
 private let unpinCommand = Command(
@@ -98,7 +100,7 @@ private let unpinCommand = Command(
         """,
     run: { invocation in
         let user = try userOperand(invocation)
-        return try change(invocation, "DELETE", "users/\(percentEncoded(user))/pin", [], subject: "user \(user)")
+        return try change(invocation, "DELETE", "users/\(PercentCoding.encoded(user))/pin", [], subject: "user \(user)")
     })
 
 /// The first operand as a user id. An empty or blank id is anonymous (contract §11) and cannot be named.

@@ -1,4 +1,5 @@
 import ControlPlane
+import Routing
 import Values
 
 /// The commands that look and change nothing.
@@ -98,7 +99,7 @@ private let explainCommand = Command(
         """,
     run: { invocation in
         let client = try ControlClient(invocation)
-        let answer = try client.get("users/\(percentEncoded(try userOperand(invocation)))")
+        let answer = try client.get("users/\(PercentCoding.encoded(try userOperand(invocation)))")
         if invocation.wantsJSON {
             invocation.console.print(answer.text)
             return ExitStatus.done

@@ -1,4 +1,5 @@
 import CLinux
+import Gateway
 import Glibc
 import Synchronization
 
@@ -45,7 +46,7 @@ final class Console: Sendable {
                 let width = clinux_terminal_columns(STDOUT_FILENO)
                 return width > 0 ? Int(width) : columns
             },
-            output: { writeAll(STDOUT_FILENO, $0) }, errors: { writeAll(STDERR_FILENO, $0) })
+            output: { writeWhole(STDOUT_FILENO, $0) }, errors: { writeWhole(STDERR_FILENO, $0) })
     }
 
     /// Whether something could not be written to standard output.
@@ -79,22 +80,6 @@ enum Colour: Int, Sendable {
     case red = 31
     case green = 32
     case yellow = 33
-}
-
-/// Returns 0, or the error number of the system.
-private func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Int32 {
-    var offset = 0
-    while offset < bytes.count {
-        let count = bytes[offset...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        if count > 0 {
-            offset += count
-        } else if count == 0 {
-            return EIO
-        } else if errno != EINTR {
-            return errno
-        }
-    }
-    return 0
 }
 
 /// Gives the three standard descriptors that are closed a place holder, which refuses to be written: else the first file or socket that

@@ -6,26 +6,6 @@ func trimmed(_ text: some StringProtocol) -> String {
     return String(characters)
 }
 
-/// A text as one segment of a URL's path or one value of its query (RFC 3986 §2.3).
-func percentEncoded(_ text: String) -> String {
-    // `.` and `..` alone would be taken for steps in the path.
-    let isDots = text == "." || text == ".."
-    var out = ""
-    for byte in text.utf8 {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
-            out.unicodeScalars.append(Unicode.Scalar(byte))
-        case UInt8(ascii: ".") where !isDots:
-            out += "."
-        default:
-            let digits = String(byte, radix: 16, uppercase: true)
-            out += digits.count == 1 ? "%0\(digits)" : "%\(digits)"
-        }
-    }
-    return out
-}
-
 /// A sentence on lines of at most that many characters, broken between words; what does not fit on so many lines ends in `…`.
 func wrapped(_ text: String, width: Int, lines limit: Int) -> [String] {
     var words: [Substring] = []

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Gateway
+internal import Routing
 internal import Synchronization
 
 /// A small sync service: records with revisions, idempotency keys and tombstones in one SQLite file.
@@ -71,7 +72,7 @@ private final class RecordDesk: @unchecked Sendable {
 
     func answer(_ request: ServiceRequest) -> ServiceResponse {
         do throws(StoreFailure) {
-            let path = request.path.split(separator: "/").map { percentDecoded($0) }
+            let path = request.path.split(separator: "/").map { PercentCoding.decoded($0) }
             switch (path.count, path.first, path.last) {
             case (1, "changes", _):
                 return request.method == "POST" ? try change(request) : methodNotAllowed("POST")
@@ -126,7 +127,7 @@ private final class RecordDesk: @unchecked Sendable {
     private func list(_ user: String, _ request: ServiceRequest) throws(StoreFailure) -> ServiceResponse {
         var cursor = ""
         for pair in request.query.split(separator: "&") where pair.hasPrefix("cursor=") {
-            cursor = percentDecoded(pair.dropFirst("cursor=".count))
+            cursor = PercentCoding.decoded(pair.dropFirst("cursor=".count))
         }
         let page = try store.records(of: user, after: cursor, limit: SampleBackend.pageSize)
         let next = page.count == SampleBackend.pageSize ? page.last?.record : nil
@@ -149,21 +150,4 @@ private final class RecordDesk: @unchecked Sendable {
         let text = dialect.problem(title, status: status, detail: detail, members: members)
         return ServiceResponse(status: status, contentType: "application/problem+json", text: text)
     }
-}
-
-/// A part of a path or query without its percent-encoding (RFC 3986 §2.1); what is no encoding stays as it is.
-func percentDecoded(_ text: some StringProtocol) -> String {
-    var out: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-        if byte == UInt8(ascii: "%"), let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16),
-            rest.count >= 2
-        {
-            out.append(code)
-            rest = rest.dropFirst(2)
-        } else {
-            out.append(byte)
-        }
-    }
-    return String(decoding: out, as: UTF8.self)
 }

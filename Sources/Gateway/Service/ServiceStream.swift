@@ -30,14 +30,27 @@ package final class ServiceStream: @unchecked Sendable {
     /// - Returns: false when the client is gone, or took nothing for too long.
     package func send(_ text: String) async -> Bool {
         guard !isGone else { return false }
-        if text.isEmpty { return true }
-        if isChunked {
-            connection.output.append(text: String(text.utf8.count, radix: 16) + "\r\n")
-            connection.output.append(text: text)
-            connection.output.append(text: "\r\n")
-        } else {
-            connection.output.append(text: text)
-        }
+        var text = text
+        text.withUTF8 { append($0) }
+        return await sent(isEmpty: text.isEmpty)
+    }
+
+    /// Sends a piece that is bytes already.
+    package func send(_ bytes: [UInt8]) async -> Bool {
+        guard !isGone else { return false }
+        bytes.withUnsafeBufferPointer { append($0) }
+        return await sent(isEmpty: bytes.isEmpty)
+    }
+
+    private func append(_ piece: UnsafeBufferPointer<UInt8>) {
+        guard let base = piece.baseAddress, !piece.isEmpty else { return }
+        if isChunked { connection.output.append(text: String(piece.count, radix: 16) + "\r\n") }
+        connection.output.append(base, piece.count)
+        if isChunked { connection.output.append("\r\n") }
+    }
+
+    private func sent(isEmpty: Bool) async -> Bool {
+        if isEmpty { return true }
         await flush()
         return !isGone
     }

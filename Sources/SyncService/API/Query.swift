@@ -1,17 +1,6 @@
 internal import Gateway
 internal import Routing
 
-/// A part of a path or query without its percent-encoding.
-func percentDecoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
-    var bytes = Array(text.utf8)
-    let count = bytes.count
-    let decoded = bytes.withUnsafeMutableBufferPointer { buffer in
-        guard let base = buffer.baseAddress else { return 0 }
-        return PercentCoding.decode(base, count, plusIsSpace: plusIsSpace, into: base)
-    }
-    return String(decoding: bytes.prefix(decoded), as: UTF8.self)
-}
-
 /// The parameters of a query; the first of a name counts.
 struct Query {
     private var values: [(name: String, value: String)] = []
@@ -21,8 +10,8 @@ struct Query {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             values.append(
                 (
-                    percentDecoded(pair[0], plusIsSpace: true),
-                    pair.count == 2 ? percentDecoded(pair[1], plusIsSpace: true) : ""
+                    PercentCoding.decoded(pair[0], plusIsSpace: true),
+                    pair.count == 2 ? PercentCoding.decoded(pair[1], plusIsSpace: true) : ""
                 ))
         }
     }

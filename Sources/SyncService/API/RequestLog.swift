@@ -11,33 +11,30 @@ internal import Values
 final class RequestLog: Sendable {
     private static let linesMax = 10_000
 
-    private let lines: WorkThreads<Int32>?
+    private let lines: WorkThreads<Int32>
+    /// Every request has its line; else those that were slow alone.
+    private let isWhole: Bool
     private let slowNanoseconds: UInt64
     private let file: Int32
 
     /// - Parameter place: a file, `-` for standard error, nil for none: then slow requests alone are told of, on standard error.
     init(_ place: String?, slowMilliseconds: Int64) throws(JournalError) {
+        isWhole = place != nil
         slowNanoseconds = UInt64(max(0, slowMilliseconds)) * 1_000_000
-        guard let place, place != "-" else {
-            file = 2
-            lines = WorkThreads(name: "sync-log", tools: [2], limit: Self.linesMax)
-            isWhole = place != nil
-            lines?.start()
-            return
+        if let place, place != "-" {
+            file = open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            guard file >= 0 else {
+                throw JournalError(.cannotOpen, "cannot open \(place): \(String(cString: strerror(errno)))")
+            }
+        } else {
+            file = STDERR_FILENO
         }
-        file = open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard file >= 0 else {
-            throw JournalError(.cannotOpen, "cannot open \(place): \(String(cString: strerror(errno)))")
-        }
-        isWhole = true
         lines = WorkThreads(name: "sync-log", tools: [file], limit: Self.linesMax)
-        lines?.start()
+        lines.start()
     }
 
-    private let isWhole: Bool
-
     /// Lines that did not fit.
-    var dropped: Int64 { lines?.figures.turnedAway ?? 0 }
+    var dropped: Int64 { lines.figures.turnedAway }
 
     func note(_ turn: Turn, _ request: ServiceRequest, _ answer: ServiceResponse) {
         let isSlow = turn.storeNanoseconds > slowNanoseconds
@@ -65,14 +62,13 @@ final class RequestLog: Sendable {
         line.append(decimal: Int64(turn.storeNanoseconds / 1_000_000))
         line.append(text: isSlow ? ",\"slow\":true}\n" : ",\"slow\":false}\n")
         let whole = line
-        lines?.perform { descriptor in
-            guard let descriptor else { return }
-            _ = whole.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        lines.perform { descriptor in
+            if let descriptor { _ = writeWhole(descriptor, whole) }
         }
     }
 
     func close() {
-        lines?.close()
-        if file > 2 { Glibc.close(file) }
+        lines.close()
+        if file > STDERR_FILENO { Glibc.close(file) }
     }
 }

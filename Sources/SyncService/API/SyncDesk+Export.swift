@@ -41,18 +41,16 @@ extension SyncDesk {
                 try reader.page(of: user, from: from, limit: Self.exportPage)
             }
             guard case .success(let page) = result else { return stream.abandon() }
-            var text = ""
-            if isMarkdown {
-                for record in page.records { text += markdown(record) }
-            } else {
-                var lines: [UInt8] = []
-                for record in page.records {
-                    record.write(to: &lines)
-                    lines.append(text: "\n")
+            var piece: [UInt8] = []
+            for record in page.records {
+                if isMarkdown {
+                    piece.append(contentsOf: markdown(record).utf8)
+                } else {
+                    record.write(to: &piece)
+                    piece.append(text: "\n")
                 }
-                text = String(decoding: lines, as: UTF8.self)
             }
-            guard await stream.send(text) else { return }
+            guard await stream.send(piece) else { return }
             cursor = page.next
         }
     }

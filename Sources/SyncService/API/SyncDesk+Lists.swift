@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Configuration
 internal import Gateway
 internal import Journal
 internal import SyncModel
@@ -90,7 +91,7 @@ extension SyncDesk {
         let text = Query(request.query)["since"] ?? ""
         if text.isEmpty {
             since = .min
-        } else if let span = durationMilliseconds(text) {
+        } else if let span = spanMilliseconds(text) {
             since = clinux_wall_milliseconds() - span
         } else if let instant = Instant(text) {
             since = instant.milliseconds
@@ -118,4 +119,13 @@ extension SyncDesk {
             return Answer.json(body)
         }
     }
+}
+
+/// The milliseconds of a duration as the configuration writes them, or of years, `1y`, which are too long to be settings; nil for anything
+/// else.
+private func spanMilliseconds(_ text: String) -> Int64? {
+    guard text.hasSuffix("y"), let years = Int64(text.dropLast()), (0...1_000).contains(years) else {
+        return durationMilliseconds(text)
+    }
+    return years * 365 * 86_400_000
 }

@@ -1,13 +1,14 @@
 internal import CLinux
 internal import Gateway
 internal import Journal
+internal import Routing
 internal import SyncStore
 internal import Values
 
 /// `PUT|GET|HEAD|DELETE /objects/{key}`: page snapshots and attachments, beside the records.
 extension SyncDesk {
     func object(_ request: ServiceRequest, _ turn: Turn) async throws(BadRequest) -> ServiceResponse {
-        guard let key = ObjectKey(percentDecoded(request.path.dropFirst("/objects/".count))) else {
+        guard let key = ObjectKey(PercentCoding.decoded(request.path.dropFirst("/objects/".count))) else {
             throw BadRequest(
                 text:
                     "a key has 1 to \(ObjectKey.bytesMax) bytes; its parts, between slashes, are not empty and not . or .."

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Gateway
 internal import Journal
+internal import Routing
 internal import SyncModel
 internal import SyncStore
 internal import Values
@@ -57,7 +58,7 @@ final class SyncDesk: @unchecked Sendable {
     }
 
     private func route(_ request: ServiceRequest, _ turn: Turn) async throws(BadRequest) -> ServiceResponse {
-        let path = request.path.split(separator: "/").map { percentDecoded($0) }
+        let path = request.path.split(separator: "/").map { PercentCoding.decoded($0) }
         let isRead = request.method == "GET" || request.method == "HEAD"
         switch (path.first, path.count) {
         case ("changes", 1):

@@ -1,5 +1,6 @@
 internal import HTTPClient
 internal import JournalThreads
+internal import Routing
 
 /// Where a bucket is: `s3://BUCKET/PREFIX?endpoint=URL&region=NAME`.
 struct BucketPlace: Sendable, Equatable {
@@ -17,10 +18,10 @@ struct BucketPlace: Sendable, Equatable {
     init?(_ text: String) {
         guard text.hasPrefix("s3://") else { return nil }
         let parts = text.dropFirst(5).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let path = parts[0].split(separator: "/").map { percentDecoded($0) }
+        let path = parts[0].split(separator: "/").map { PercentCoding.decoded($0) }
         guard let bucket = path.first else { return nil }
         self.bucket = bucket
-        prefix = path.dropFirst().map { percentEncoded($0) + "/" }.joined()
+        prefix = path.dropFirst().map { PercentCoding.encoded($0) + "/" }.joined()
         let query = Query(parts.count == 2 ? String(parts[1]) : "")
         region = query["region"] ?? "us-east-1"
         var endpoint = query["endpoint"] ?? "https://s3.\(region).amazonaws.com"
@@ -35,7 +36,7 @@ struct BucketPlace: Sendable, Equatable {
 
     /// The path of a key, percent-encoded: the bucket is part of it, which every S3-compatible store understands.
     func path(_ key: ObjectKey) -> String {
-        "\(base)/\(percentEncoded(bucket))/\(prefix)\(key.encoded.joined(separator: "/"))"
+        "\(base)/\(PercentCoding.encoded(bucket))/\(prefix)\(key.encoded.joined(separator: "/"))"
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Gateway
 internal import Glibc
 
 /// Objects as files of a folder.
@@ -46,7 +47,8 @@ final class FolderObjects: ObjectStoring {
         let draft = "\(root)/.draft-\(getpid())-\(UInt(bitPattern: ObjectIdentifier(self).hashValue))-\(drafts)"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("created") }
-        var isKept = writeAll(descriptor, Array((object.type + "\n").utf8)) && writeAll(descriptor, object.bytes)
+        var isKept =
+            writeWhole(descriptor, Array((object.type + "\n").utf8)) == 0 && writeWhole(descriptor, object.bytes) == 0
         isKept = isKept && fsync(descriptor) == 0
         isKept = close(descriptor) == 0 && isKept
         guard isKept, rename(draft, path) == 0 else {
@@ -89,18 +91,6 @@ final class FolderObjects: ObjectStoring {
         guard descriptor >= 0 else { return }
         fsync(descriptor)
         close(descriptor)
-    }
-
-    private func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { buffer in
-                buffer.baseAddress.map { write(descriptor, $0 + written, buffer.count - written) } ?? 0
-            }
-            guard count > 0 else { return false }
-            written += count
-        }
-        return true
     }
 
     private func failure(_ what: String) -> ObjectFailure {

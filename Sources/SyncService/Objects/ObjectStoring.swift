@@ -1,4 +1,5 @@
 internal import Comparison
+internal import Routing
 
 /// Where objects are kept. Belongs to one thread at a time; several may look at the same place.
 protocol ObjectStoring: AnyObject {
@@ -36,20 +37,5 @@ struct ObjectKey: Sendable, Hashable {
     }
 
     /// The key with every byte percent-encoded that is not unreserved (RFC 3986 §2.3), part by part.
-    var encoded: [String] { parts.map { percentEncoded($0) } }
-}
-
-func percentEncoded(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var out: [UInt8] = []
-    for byte in text.utf8 {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            out.append(byte)
-        default: out += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-    }
-    return String(decoding: out, as: UTF8.self)
+    var encoded: [String] { parts.map { PercentCoding.encoded($0) } }
 }

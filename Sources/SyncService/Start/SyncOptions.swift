@@ -1,3 +1,5 @@
+internal import Configuration
+
 /// What the command line of `cutover-sync serve` says.
 struct SyncOptions: Equatable {
     var listen = "127.0.0.1:7002"
@@ -100,16 +102,4 @@ extension SyncOptions {
         }
         return true
     }
-}
-
-/// The milliseconds of `250ms`, `10s`, `5m`, `2h`, `90d`, `1y`; nil for anything else.
-func durationMilliseconds(_ text: String) -> Int64? {
-    let units: [(String, Int64)] = [
-        ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 7 * 86_400_000),
-        ("y", 365 * 86_400_000),
-    ]
-    guard let (unit, scale) = units.first(where: { text.hasSuffix($0.0) }),
-        let number = Int64(text.dropLast(unit.count)), number >= 0, number <= 1_000_000
-    else { return nil }
-    return number * scale
 }

@@ -1,5 +1,6 @@
 import Glibc
 import JournalThreads
+import PostgresTestServer
 import Synchronization
 
 @testable import StorePostgres

@@ -1,3 +1,4 @@
+import PostgresTestServer
 import Journal
 import JournalThreads
 

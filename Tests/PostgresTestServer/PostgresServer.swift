@@ -1,25 +1,23 @@
 import Glibc
-import Journal
-import JournalThreads
+package import Journal
+package import StorePostgres
 import Synchronization
-
-@testable import StorePostgres
 
 /// A real PostgreSQL server of the tests' own: a data directory and a Unix socket of its own, gone with the process.
 ///
 /// A small shell looks after it. It reads commands from a pipe; when the pipe ends, because this process has ended in whatever
 /// way, it stops the server and removes the directory.
-final class PostgresServer: Sendable {
+package final class PostgresServer: Sendable {
     /// One for all tests that do no harm to it. It does not sync: they test rules, not the disk.
-    static let shared = PostgresServer(settings: ["fsync=off", "max_connections=200"])
+    package static let shared = PostgresServer(settings: ["fsync=off", "max_connections=200"])
 
-    let directory: String
+    package let directory: String
     private let commands: Int32
     private let process: pid_t
     private let databases = Mutex(0)
 
     /// - Parameter settings: `name=value` of postgresql.conf.
-    init(settings: [String] = []) {
+    package init(settings: [String] = []) {
         var template = Array("/tmp/cutover-postgres-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template))
         var ends: [Int32] = [0, 0]
@@ -89,7 +87,7 @@ final class PostgresServer: Sendable {
     }
 
     /// Starts it (again) and waits until it answers.
-    func start() {
+    package func start() {
         command("start")
         // A minute: the directory is made on the way, on a machine that may be busy.
         for _ in 0..<300 {
@@ -100,7 +98,7 @@ final class PostgresServer: Sendable {
     }
 
     /// Ends it at once, as a crash would: no checkpoint, connections broken.
-    func stop() {
+    package func stop() {
         let mark = directory + "/stopped"
         unlink(mark)
         command("stop")
@@ -109,14 +107,14 @@ final class PostgresServer: Sendable {
     }
 
     /// The address of one of its databases.
-    func url(_ database: String) -> String { "postgresql://postgres@/\(database)?host=\(directory)" }
+    package func url(_ database: String) -> String { "postgresql://postgres@/\(database)?host=\(directory)" }
 
-    func connection(to database: String) throws(JournalError) -> PostgresConnection {
+    package func connection(to database: String) throws(JournalError) -> PostgresConnection {
         PostgresConnection(try PostgresAddress(url(database)))
     }
 
     /// Makes a database for one test, and returns its name.
-    func makeDatabase() throws -> String {
+    package func makeDatabase() throws -> String {
         let name = databases.withLock { count in
             count += 1
             return "test\(count)"

@@ -1,1 +1,0 @@
-../StorePostgresTests/Support/PostgresServer.swift
